@@ -42,6 +42,7 @@ from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
     DetError,
     PermissionDenied,
+    RoleMissing,
     Unauthenticated,
     Unimplemented,
 )
@@ -123,6 +124,7 @@ class Api:
             await self._serve_socket(scope, receive, send)
 
     async def _serve_gateway(self, http: Http, receive: Receive, send: Send) -> None:
+        caller = ANONYMOUS
         try:
             raw_path = http.raw_path
             if raw_path.endswith(b"/"):
@@ -160,6 +162,8 @@ class Api:
                     await self._acts.record(user, route.name, http.method, http.raw_path)
                 await gateway.send_message(send, http, answer, self._threads)
         except DetError as error:
+            if isinstance(error, RoleMissing):
+                error = await self._guard.with_name(caller, error)
             await gateway.send_error(send, error, http.set_headers)
         except ClientGone:
             return
@@ -234,7 +238,11 @@ class Api:
         parameters = _parameters(route, values)
         await self._check_roles(caller, route, None, parameters)
         call = Call(caller, http, parameters, body)
-        await plain.send_answer(send, receive, http, await route.handler(call, *route.given))
+        try:
+            answer = await route.handler(call, *route.given)
+        except RoleMissing as refusal:
+            raise await self._guard.with_name(caller, refusal) from None
+        await plain.send_answer(send, receive, http, answer)
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
         if not route.is_public and not route.authenticates:

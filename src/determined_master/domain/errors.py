@@ -61,6 +61,15 @@ class PermissionDenied(DetError):
     code = "permission_denied"
 
 
+class RoleMissing(PermissionDenied):
+    """No role of the caller gives the permission in the workspace of the thing."""
+
+    def __init__(self, text: str, workspace_id: int | None) -> None:
+        super().__init__(text)
+        self.workspace_id = workspace_id
+        """None for a thing outside of all workspaces."""
+
+
 class Unauthenticated(DetError):
     """The request has no token, or the token is not valid any more."""
 

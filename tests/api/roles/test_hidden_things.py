@@ -101,7 +101,7 @@ async def test_experiments_are_created_where_a_role_allows_it(
 ) -> None:
     config = f"workspace: {MARK} place\nproject: {MARK} project\n{CONFIG}"
     body: dict[str, Any] = {"config": config, "validateOnly": True}
-    assert (await user("POST", "/api/v1/experiments", body)).status == 403
+    assert (await user("POST", "/api/v1/experiments", body)).status == 404
     await give(world, EDITOR, 1)
     hidden = await user("POST", "/api/v1/experiments", body)
     assert (hidden.status, f"workspace/project '{MARK} place/" in hidden.text) == (404, True)
@@ -112,7 +112,9 @@ async def test_experiments_are_created_where_a_role_allows_it(
     body = {"config": CONFIG, "validateOnly": True}  # goes to the first workspace
     assert (await user("POST", "/api/v1/experiments", body)).status == 200
     await take(world, EDITOR, 1)
-    assert (await user("POST", "/api/v1/experiments", body)).status == 404
+    refused = await user("POST", "/api/v1/experiments", body)
+    lacks = "access denied: determined lacks 'create experiment' in workspace 'Uncategorized'"
+    assert (refused.status, lacks in refused.text) == (403, True)
 
 
 async def test_a_refusal_names_the_permission_and_the_workspace(
@@ -123,7 +125,37 @@ async def test_a_refusal_names_the_permission_and_the_workspace(
     made = await user("POST", f"/api/v1/workspaces/{hush}/projects", {"name": "mine"})
     assert made.status == 403
     lacks = f"determined lacks 'create project' in workspace '{name['name']}'"
-    assert made.json()["error"]["error"] == f"user does not have permission: {lacks}"
+    assert (
+        made.json()["error"]["error"] == f"user does not have permission: access denied: {lacks}"
+    )
+
+
+@pytest.mark.parametrize("role", [None, VIEWER])
+async def test_a_refused_start_names_the_permission_and_the_workspace(
+    world: World, user: Client, hush: int, role: int | None
+) -> None:
+    """Also to those who may start things nowhere."""
+    tasks = {f"/api/v1/{kind}": "nsc" for kind in ("commands", "notebooks", "shells")}
+    tasks["/api/v1/generic-tasks"] = "nsc"
+    starts = {**tasks, "/api/v1/experiments": "experiment", "/api/v1/models": "model registry"}
+    config: Any = {"entrypoint": ["true"]}
+    for path, what in starts.items():
+        text = CONFIG if what == "experiment" else "entrypoint: ['true']"
+        given = config if path in tasks and "generic" not in path else text
+        refused = await user("POST", path, {"config": given, "name": "mine"})
+        lacks = f"determined lacks 'create {what}' in workspace 'Uncategorized'"
+        assert (refused.status, lacks in refused.text) == (403, True), refused.text
+    if role is None:
+        return
+    await give(world, role, hush)
+    for path in ("/api/v1/commands", "/api/v1/notebooks", "/api/v1/shells"):
+        refused = await user("POST", path, {"config": config, "workspaceId": hush})
+        lacks = f"determined lacks 'create nsc' in workspace '{MARK}"
+        assert (refused.status, lacks in refused.text) == (403, True), refused.text
+    template = {"config": {}, "workspaceId": hush}
+    refused = await user("POST", "/api/v1/templates/mine", template)
+    lacks = f"determined lacks 'create templates' in workspace '{MARK}"
+    assert (refused.status, lacks in refused.text) == (403, True), refused.text
 
 
 async def test_a_search_may_not_start_from_a_hidden_trial_or_checkpoint(
@@ -155,7 +187,9 @@ async def test_bulk_actions_report_for_each_run_whether_it_is_hidden_or_forbidde
         action = "delete" if verb == "delete" else "update"
         lacks = f"determined lacks '{action} experiment' in workspace "
         assert refused["id"] == run
-        assert refused["error"].startswith(f"user does not have permission: {lacks}")
+        assert refused["error"].startswith(
+            f"user does not have permission: access denied: {lacks}"
+        )
     filtered = {"filter": EVERYTHING}
     await take(world, VIEWER, hush)
     assert (await ok(user, "POST", "/api/v1/runs/kill", filtered))["results"] == []
@@ -263,7 +297,7 @@ async def test_interactive_tasks_are_started_where_a_role_allows_it(
     world: World, user: Client, hush: int
 ) -> None:
     body = {"config": {"entrypoint": ["true"], "resources": {"slots": 0}}, "workspaceId": hush}
-    assert (await user("POST", "/api/v1/commands", body)).status == 403
+    assert (await user("POST", "/api/v1/commands", body)).status == 404
     await give(world, EDITOR, 1)
     assert (await user("POST", "/api/v1/commands", body)).status == 404
     await give(world, VIEWER, hush)

@@ -69,19 +69,19 @@ def test_a_permission_counts_in_the_workspace_of_the_thing_alone() -> None:
     editor = caller(Grant(EDITOR_ID, 3))
     may(editor, "control", "experiment", workspace_id=3)
     assert refusal(may, editor, "control", "experiment", workspace_id=4) == (
-        f"{REFUSAL}: ada lacks 'update experiment' in workspace 4"
+        f"{REFUSAL}: access denied: ada lacks 'update experiment' in workspace 4"
     )
 
 
 def test_a_refusal_names_all_permissions_of_which_one_would_do() -> None:
     assert refusal(may, caller(), "control", "task", workspace_id=2) == (
-        f"{REFUSAL}: ada lacks 'update experiment' or 'update nsc' in workspace 2"
+        f"{REFUSAL}: access denied: ada lacks 'update experiment' or 'update nsc' in workspace 2"
     )
 
 
 def test_a_refusal_outside_of_workspaces_names_no_place() -> None:
     assert refusal(may, caller(), "create", "workspace") == (
-        f"{REFUSAL}: ada lacks 'create workspace'"
+        f"{REFUSAL}: access denied: ada lacks 'create workspace'"
     )
 
 
@@ -94,7 +94,7 @@ def test_an_action_of_no_role_is_refused_without_a_permission() -> None:
 def test_a_refused_control_names_the_permission_and_the_workspace_of_the_thing() -> None:
     viewer = caller(Grant(VIEWER_ID, 3))
     assert refusal(may_control, viewer, "experiment", Thing(OWN, 3)) == (
-        f"{REFUSAL}: ada lacks 'update experiment' in workspace 3"
+        f"{REFUSAL}: access denied: ada lacks 'update experiment' in workspace 3"
     )
     may_control(caller(Grant(EDITOR_ID, 3)), "experiment", Thing(OTHERS, 3))
     # The kind decides: an editor controls tasks, and no queue.

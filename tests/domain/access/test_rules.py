@@ -50,7 +50,8 @@ def test_a_refusal_names_the_missing_permission_and_the_place() -> None:
     with pytest.raises(PermissionDenied) as caught:
         may(viewer, "create", "experiment", workspace_id=3)
     assert str(caught.value) == (
-        "user does not have permission: cleo lacks 'create experiment' in workspace 3"
+        "user does not have permission: access denied: cleo lacks 'create experiment' "
+        "in workspace 3"
     )
     with pytest.raises(PermissionDenied, match=r"^user does not have permission$"):
         may(Caller(user_id=2, username="cleo"), "edit", "agent")

@@ -13,7 +13,7 @@ import msgspec
 
 from determined_master.domain.access.needs import NEEDS, NEEDS_OF_OTHERS
 from determined_master.domain.access.rights import Rights
-from determined_master.domain.errors import NotFound, PermissionDenied
+from determined_master.domain.errors import NotFound, PermissionDenied, RoleMissing
 
 Action = Literal["read", "create", "edit", "control", "delete", "report", "configure", "assign"]
 ThingKind = Literal[
@@ -159,18 +159,24 @@ def may(
         raise PermissionDenied(REFUSAL_IN_TASK)
     if not can(caller, action, thing, owner_id=owner_id, workspace_id=workspace_id):
         if refusal == REFUSAL:
-            refusal = refusal_of(caller, action, thing, workspace_id)
+            raise refusal_of(caller, action, thing, workspace_id)
         raise PermissionDenied(refusal)
 
 
-def refusal_of(caller: Caller, action: Action, thing: ThingKind, workspace_id: int | None) -> str:
-    """The default refusal; with roles, what a role would have to give."""
+def refusal_of(
+    caller: Caller, action: Action, thing: ThingKind, workspace_id: int | None
+) -> PermissionDenied:
+    """The default refusal; with roles, what a role would have to give.
+
+    Scripts of 0.38.1 match "access denied", which its refusals have where roles decide.
+    """
     needed = NEEDS.get((action, thing))
     if caller.rights is None or not needed:
-        return REFUSAL
+        return PermissionDenied(REFUSAL)
     names = " or ".join(sorted(f"'{p.name.lower().replace('_', ' ')}'" for p in needed))
     where = f" in workspace {workspace_id}" if workspace_id else ""
-    return f"{REFUSAL}: {caller.username} lacks {names}{where}"
+    text = f"{REFUSAL}: access denied: {caller.username} lacks {names}{where}"
+    return RoleMissing(text, workspace_id)
 
 
 def is_closed_to(caller: Caller, action: Action, thing: ThingKind) -> bool:
@@ -199,7 +205,7 @@ def may_control(caller: Caller, kind: ThingKind, thing: Owned) -> None:
         PermissionDenied: otherwise.
     """
     if not can_control(caller, kind, thing):
-        raise PermissionDenied(refusal_of(caller, "control", kind, thing.workspace_id))
+        raise refusal_of(caller, "control", kind, thing.workspace_id)
 
 
 def may_see(caller: Caller, thing: ThingKind, workspace_id: int | None, missing: str) -> None:

@@ -15,7 +15,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.access.rights import rights_of
 from determined_master.domain.access.roles import CLUSTER_ADMIN_ID
 from determined_master.domain.access.rules import Action, ThingKind
-from determined_master.domain.errors import NotFound, PermissionDenied
+from determined_master.domain.errors import NotFound, PermissionDenied, RoleMissing
 from determined_master.records.access import INTERACTIVE_WORDS, Thing
 from determined_master.store.access.roles import list_grants
 from determined_master.store.workspaces.places import find_workspace_name, find_workspaces
@@ -23,8 +23,9 @@ from determined_master.store.workspaces.places import find_workspace_name, find_
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.records.experiments import ExperimentRow
-    from determined_master.store.db import Conn, Database
+    from determined_master.store.db import Database
 
+FIRST_WORKSPACE_ID = 1
 HINT = "it does not exist, or no role of yours shows it"
 
 _SEEN: Mapping[Thing, tuple[ThingKind, str]] = {
@@ -108,25 +109,33 @@ class Guard:
             NotFound: one of the things is not there, or the caller may not see it.
             PermissionDenied: the caller sees it, and may not do that with it.
         """
+        try:
+            async with self._db.acquire() as conn:
+                for claim in claims:
+                    found = await find_workspaces(conn, claim.thing, claim.names)
+                    for name in claim.names:
+                        if name in found or not claim.may_be_missing:
+                            _check(caller, claim, name, found.get(name))
+        except RoleMissing as refusal:
+            raise await self.with_name(caller, refusal) from None
+
+    async def with_name(self, caller: Caller, refusal: RoleMissing) -> PermissionDenied:
+        """The refusal with the name of its workspace in place of its id.
+
+        The first workspace's name is known to all; another one must be visible to the caller.
+        """
+        workspace_id = refusal.workspace_id
+        if not workspace_id or not (
+            workspace_id == FIRST_WORKSPACE_ID
+            or access.can(caller, "read", "workspace", workspace_id=workspace_id)
+        ):
+            return refusal
         async with self._db.acquire() as conn:
-            for claim in claims:
-                found = await find_workspaces(conn, claim.thing, claim.names)
-                for name in claim.names:
-                    if name not in found and claim.may_be_missing:
-                        continue
-                    try:
-                        _check(caller, claim, name, found.get(name))
-                    except PermissionDenied as refusal:
-                        raise await _with_name(conn, refusal, found[name]) from None
-
-
-async def _with_name(conn: Conn, refusal: PermissionDenied, workspace_id: int) -> PermissionDenied:
-    """The refusal with the workspace's name, which its reader may see, in place of its id."""
-    name = await find_workspace_name(conn, workspace_id)
-    here = f" in workspace {workspace_id}"
-    if name is None or not refusal.text.endswith(here):
-        return refusal
-    return PermissionDenied(f"{refusal.text.removesuffix(here)} in workspace '{name}'")
+            name = await find_workspace_name(conn, workspace_id)
+        here = f" in workspace {workspace_id}"
+        if name is None or not refusal.text.endswith(here):
+            return refusal
+        return PermissionDenied(f"{refusal.text.removesuffix(here)} in workspace '{name}'")
 
 
 def _check(caller: Caller, claim: Claim, name: str, workspace_id: int | None) -> None:

@@ -60,7 +60,6 @@ class Templates:
             AlreadyExists: the name is taken. NotFound: no such workspace.
             InvalidArgument: the name is blank, or the configuration has errors.
         """
-        access.may(caller, "create", "template")
         new = await _checked(name, workspace_id, config)
         async with self._db.acquire() as conn:
             await _check_workspace(conn, caller, new.workspace_id)

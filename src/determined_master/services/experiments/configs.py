@@ -136,7 +136,8 @@ class ExperimentConfigs:
                 workspace, project = (_named(configs, key) for key in ("workspace", "project"))
                 if not (workspace and project):  # a missing one is reported with other errors
                     found = await projects.find_place(conn, FIRST_PROJECT_ID)
-                    return _must(found, f"project '{FIRST_PROJECT_ID}' not found", caller)
+                    missing = f"project '{FIRST_PROJECT_ID}' not found"
+                    return _must(found, missing, caller, is_named=False)
                 found = await projects.find_named_place(conn, workspace, project)
                 missing = f"workspace/project '{workspace}/{project}' not found"
         return _must(found, missing, caller)
@@ -151,10 +152,14 @@ def _named(configs: Sequence[Any], key: str) -> str:
     return ""
 
 
-def _must(found: ProjectRef | None, missing: str, caller: Caller | None) -> ProjectRef:
+def _must(
+    found: ProjectRef | None, missing: str, caller: Caller | None, *, is_named: bool = True
+) -> ProjectRef:
+    """The project, if the caller may create experiments there; one that is named must be seen."""
     if found is None:
         raise NotFound(missing)
     if caller is not None:
-        access.may_see(caller, "project", found.workspace_id, missing)
+        if is_named:
+            access.may_see(caller, "project", found.workspace_id, missing)
         access.may(caller, "create", "experiment", workspace_id=found.workspace_id)
     return found

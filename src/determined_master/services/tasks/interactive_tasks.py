@@ -93,7 +93,6 @@ class InteractiveTasks:
         Raises:
             InvalidArgument, NotFound, FailedPrecondition: as `launch`.
         """
-        access.may(caller, "create", "task")
         _check_place(caller, new)
         return await self._configs.prepare(new)
 
@@ -112,7 +111,6 @@ class InteractiveTasks:
             NotFound: the template or the workspace does not exist.
             FailedPrecondition: the workspace is archived or being deleted.
         """
-        access.may(caller, "create", "task")
         _check_place(caller, new)
         prepared = await self._configs.prepare(new)
         task_id = str(entropy.new_uuid())
@@ -262,8 +260,9 @@ class InteractiveTasks:
 def _check_place(caller: Caller, new: InteractiveLaunch) -> None:
     """Do nothing when the caller may start tasks in the workspace."""
     workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
-    missing = f"{REFUSED}workspace '{workspace_id}' not found"
-    access.may_see(caller, "workspace", workspace_id, missing)
+    if new.workspace_id:
+        missing = f"{REFUSED}workspace '{workspace_id}' not found"
+        access.may_see(caller, "workspace", workspace_id, missing)
     access.may(caller, "create", "task", workspace_id=workspace_id)
 
 

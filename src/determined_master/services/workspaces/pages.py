@@ -188,7 +188,7 @@ def _may_edit(caller: Caller, page: PageRow) -> None:
     if page.scope == "private":
         raise PermissionDenied(f"only the owner of a {page.kind} may make it private")
     where = page.workspace_id
-    refusal = access.refusal_of(caller, "control", "project", where)
+    refusal = access.refusal_of(caller, "control", "project", where).text
     raise PermissionDenied(f"{refusal}; a private {page.kind} needs none")
 
 
