@@ -14,6 +14,7 @@ from tests.e2e.conftest import running
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 SETTINGS = """\
+resource_manager: {type: agent, cluster_name: house}
 resource_pools: [{pool_name: default}, {pool_name: rig}]
 security: {authz: {type: rbac}}
 """
@@ -51,3 +52,37 @@ def test_a_list_of_all_workspaces_leaves_out_the_tasks_of_a_hidden_one(
 def test_a_viewer_of_the_workspace_gets_its_tasks(answers: dict[str, Any]) -> None:
     counts = {kind: count for kind, (_, count) in answers["seen"].items()}
     assert counts == {"commands": 1, "notebooks": 0, "shells": 0, "tensorboards": 0}
+
+
+@pytest.mark.parametrize(
+    ("what", "lacks"),
+    [
+        ("launch", "'create nsc' in workspace 'hush'"),
+        ("create", "'create experiment' in workspace 'Uncategorized'"),
+        ("template", "'create templates' in workspace 'hush'"),
+    ],
+)
+def test_a_refusal_keeps_its_phrase_and_names_permission_and_workspace(
+    answers: dict[str, Any], what: str, lacks: str
+) -> None:
+    status, text = answers[what]
+    assert (status, "access denied" in text) == (403, True), text
+    assert f"determined lacks {lacks}" in text
+
+
+def test_templates_serve_those_who_see_their_workspace(answers: dict[str, Any]) -> None:
+    assert answers["by_theirs"][0] == 200
+    status, text = answers["by_secret"]
+    assert (status, "template 'secret' not found" in text) == (404, True), text
+
+
+def test_a_viewer_may_view_the_clusters_config_policies(answers: dict[str, Any]) -> None:
+    assert answers["policies"]
+
+
+def test_a_taken_name_keeps_its_phrase(answers: dict[str, Any]) -> None:
+    assert "row already exists" in answers["group"][1]
+
+
+def test_health_names_the_resource_manager_by_its_cluster(answers: dict[str, Any]) -> None:
+    assert answers["health"] == [{"cluster_name": "house", "status": "up"}]
