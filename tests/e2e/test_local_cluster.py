@@ -90,9 +90,9 @@ def local() -> Iterator[Local]:
     go = f"GO = {str(root / 'go')!r}\n"
     (root / "model" / "train.py").write_text(go + COUNTS)
     (root / "config.yaml").write_text(CONFIG)
-    words = ("--master-port", made.port, "--no-gpu", "--task-account", "root")
+    words = ("--agents", 2, "--master-port", made.port, "--no-gpu", "--task-account", "root")
     try:
-        made.local("cluster-up", *(words if os.geteuid() == 0 else words[:3]))
+        made.local("cluster-up", *(words if os.geteuid() == 0 else words[:5]))
         yield made
     finally:
         made.local("cluster-down")
@@ -117,7 +117,7 @@ def test_a_trial_saves_before_the_stop_and_continues_after_the_next_start(local:
     up = local.local("cluster-up")
     assert f"is up at http://127.0.0.1:{local.port}" in up  # it keeps its port
     assert "logged in as determined" in up
-    assert "1 with 1 slot" in up
+    assert "2 with 2 slots" in up  # as many agents as before
     (local.root / "go").touch()
     assert "is COMPLETED" in local.det("experiment", "wait", 1, "--polling-interval", 0.1)
     log = local.logs()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Det
-from tests.cli.deploy.conftest import up
+from tests.cli.deploy.conftest import running, up
 
 from determined.cli.deploy import layout
 from determined.common import config_text
@@ -140,6 +140,20 @@ def test_a_cluster_keeps_its_settings_and_its_port(
     assert cluster.master_config.read_text() == before
 
 
+def test_a_cluster_keeps_its_agents(det: Det, cluster: layout.ClusterLayout, port: int) -> None:
+    up(det, port, "--agents", "2")
+    down(det)
+    again = ("deploy", "local", "cluster-up", "--cluster-name", "c1")
+    for options, count in (((), 2), (("--agents", "1"), 1), ((), 1)):
+        outcome = det(*again, *options)
+        assert outcome.status == 0, outcome.err
+        names = {f"c1-agent-{number}" for number in range(count)}
+        assert running(cluster) == {"master", *names}
+        kinds = {json.loads(cluster.agent_config(name).read_text())["slot_type"] for name in names}
+        assert kinds == {"cpu"}  # as the first start had it
+        down(det)
+
+
 def test_settings_of_a_start_that_failed_are_not_kept(
     det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
 ) -> None:
@@ -163,7 +177,7 @@ def test_another_security_is_shown_and_asked_for(
     words = ("--cluster-name", "c1", "--no-gpu", "--master-config-path", str(config))
     outcome = det("d", "local", "cluster-up", *words, stdin=answer)
     assert outcome.status == status, outcome.err
-    assert "security.agent_join: 'token' becomes 'open'" in outcome.out
+    assert 'security.agent_join: "token" becomes "open"' in outcome.out
     if status == 0:  # a file that names no port does not move the cluster
         assert f"is up at http://127.0.0.1:{port}" in outcome.out
     assert ("agent_join: open" in cluster.master_config.read_text()) is (status == 0)

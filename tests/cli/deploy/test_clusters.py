@@ -76,8 +76,9 @@ def test_more_agents_join_a_running_master_on_any_address(
     assert cluster.master_config.read_text() == before
 
 
-def test_help_shows_a_default_of_one(det: Det, home: Path) -> None:
-    assert "number of agents to start (default: 1)" in det("d", "local", "cluster-up", "-h").out
+def test_help_shows_the_default_of_agents(det: Det, home: Path) -> None:
+    said = " ".join(det("d", "local", "cluster-up", "-h").out.split())
+    assert "number of agents to start (default: that of the last start, at first 1)" in said
 
 
 def test_a_killed_supervisor_does_not_keep_a_cluster_from_stopping(

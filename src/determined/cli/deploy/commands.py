@@ -23,6 +23,15 @@ _GPU = (
     arg("--gpu", action="store_true", default=True, help="enable GPU support for agent"),
     arg("--no-gpu", dest="gpu", action="store_false", help="disable GPU support for agent"),
 )
+_KEPT_GPU = (
+    arg(
+        "--gpu",
+        action="store_true",
+        default=None,
+        help="enable GPU support for agent (default: as at the last start, at first enabled)",
+    ),
+    arg("--no-gpu", dest="gpu", action="store_false", help="disable GPU support for agent"),
+)
 _MASTER = (
     OneOf(
         (
@@ -103,8 +112,12 @@ _LOCAL = Command(
             f"{_HERE}.start:cluster_up",
             (
                 *_MASTER,
-                arg("--agents", type=int, default=1, help="number of agents to start"),
-                *_GPU,
+                arg(
+                    "--agents",
+                    type=int,
+                    help="number of agents to start (default: that of the last start, at first 1)",
+                ),
+                *_KEPT_GPU,
             ),
         ),
         Command(

@@ -77,6 +77,11 @@ class ClusterLayout:
         return self.root / f"{name}.yaml"
 
     @property
+    def kept_agents(self) -> pathlib.Path:
+        """How many agents the last start had."""
+        return self.root / "agents.json"
+
+    @property
     def agents(self) -> pathlib.Path:
         """The work directory of the agents: a directory per agent, and in it one per task."""
         return self.root / "agents"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import json
 import sys
 import time
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
@@ -13,6 +14,7 @@ from determined.cli import arguments, declare, errors
 from determined.cli.deploy import (
     configs,
     extras,
+    kept_agents,
     layout,
     ports,
     ready,
@@ -35,18 +37,18 @@ def cluster_up(args: argparse.Namespace) -> None:
     A cluster that is already up is not changed.
     """
     started_s = time.monotonic()
-    if args.agents < 0:
-        raise errors.CliError(f"--agents {args.agents}: the number must be 0 or more")
     cluster = _prepare(args, ("master", "agent"))
-    names = [f"{cluster.cluster}-agent-{number}" for number in range(args.agents)]
+    wanted = kept_agents.chosen(cluster, args)
+    names = [f"{cluster.cluster}-agent-{number}" for number in range(wanted.count)]
     with supervisor_client.only_command(cluster):
         if _is_up(cluster, ["master", *names], args):
             return
         config = _configure_master(cluster, args)
-        _configure_agents(cluster, config, names, args.gpu)
+        _configure_agents(cluster, config, names, wanted.with_gpus)
         with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master", *names])
             agents = _finish(cluster, config, names, args, before)
+        kept_agents.keep(cluster, wanted)
     _print_summary(cluster, config, agents, time.monotonic() - started_s)
 
 
@@ -179,7 +181,7 @@ def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace)
     before = configs.security_of(configs.read(str(cluster.settings)))
     after = configs.security_of(configs.read(args.master_config_path))
     changed = [
-        f"security.{key}: {before.get(key)!r} becomes {after.get(key)!r}"
+        f"security.{key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}"
         for key in sorted(before.keys() | after.keys())
         if before.get(key) != after.get(key)
     ]
@@ -187,6 +189,11 @@ def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace)
         lines = "\n".join(f"  {line}" for line in changed)
         print(f"{args.master_config_path} changes the security of the cluster:\n{lines}")
         arguments.confirm(args, "Start with these settings?")
+
+
+def _shown(value: Any) -> str:
+    """A setting on one line, as a file has it."""
+    return "unset" if value is None else json.dumps(value)
 
 
 def _configure_agents(
