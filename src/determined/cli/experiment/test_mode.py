@@ -10,7 +10,7 @@ from determined.cli import errors
 from determined.common import config_text
 
 _PREFIX = "[test-mode]"
-_SET = (("searcher", "max_length"), ("min_checkpoint_period",), ("min_validation_period",))
+_SET = ("searcher.max_length", "min_checkpoint_period", "min_validation_period")
 """Keys that `small` sets for trial classes."""
 
 
@@ -37,9 +37,9 @@ def own_warnings(warnings: Sequence[str], text: str) -> List[str]:
     """
     config = config_text.load(text, "config")
     searcher = config.get("searcher")
-    given = {(key,) for key in config}
-    given |= {("searcher", key) for key in searcher} if isinstance(searcher, dict) else set()
-    added = tuple(f"<config>.{'.'.join(path)}:" for path in _SET if path not in given)
+    given = set(config)
+    given |= {f"searcher.{key}" for key in searcher} if isinstance(searcher, dict) else set()
+    added = tuple(f"<config>.{path}:" for path in _SET if path not in given)
     return [warning for warning in warnings if not warning.startswith(added)]
 
 
