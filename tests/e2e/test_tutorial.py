@@ -91,6 +91,11 @@ def test_the_pages_for_users_work_as_they_stand(reader: dict[str, str]) -> None:
     assert said["python3 read.py"].count("last loss") == 8
     assert said["python3 steer.py"] == "the first one {'tutorial'}\n"
     assert said["python3 missing.py"].startswith("refused: ")
+    said = follow(reader, "command-line.md")
+    assert "is archived" in said["det experiment create -t one.yaml line"]
+    assert said["det experiment kill 1 2"] == (
+        "Experiment 1 had ended already: COMPLETED\nExperiment 2 had ended already: COMPLETED\n"
+    )
     said = follow(reader, "model-registry.md")
     assert "version 1 first is in" in said["python3 registry.py"]
     assert "is down" in run(reader, f"{DOWN} --cluster-name tutorial")
