@@ -109,3 +109,22 @@ async def test_an_experiment_that_cannot_continue_has_a_reason(world: World) -> 
     moved = {"id": number, "overrideConfig": "workspace: a\nproject: b\n"}
     answer = await admin("POST", CONTINUE, moved)
     assert (answer.status, "move" in answer.text) == (400, True)
+
+
+async def test_nothing_continues_in_an_archived_project(world: World) -> None:
+    admin = world.clients["admin"]
+    place = (await admin("POST", "/api/v1/workspaces", {"name": "attic"})).json()["workspace"][
+        "id"
+    ]
+    path = f"/api/v1/workspaces/{place}"
+    project = (await admin("POST", f"{path}/projects", {"name": "p"})).json()["project"]["id"]
+    body = {"config": GRID, "projectId": project, "activate": False}
+    made = (await admin("POST", "/api/v1/experiments", body)).json()["experiment"]["id"]
+    await admin("POST", f"/api/v1/experiments/{made}/kill")
+    await reaches(world, str(made), "STATE_CANCELED")
+    assert (await admin("POST", f"{path}/archive")).status == 200
+    refused = await admin("POST", CONTINUE, {"id": made, "overrideConfig": ""})
+    assert (refused.status, "is archived; unarchive it first" in refused.text) == (400, True)
+    assert (await admin("POST", f"{path}/unarchive")).status == 200
+    continued = await admin("POST", CONTINUE, {"id": made, "overrideConfig": ""})
+    assert continued.status == 200, continued.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.domain.config.builders import ASHA
+from tests.domain.config.builders import ASHA, problems
 from tests.domain.config.refusals import check_refusal, refusal
 
 GRID = {"name": "grid", "metric": "loss"}
@@ -164,6 +164,19 @@ CASES = [
         },
         "searcher: searcher requires `max_time` and `time_metric`, missing: max_time, "
         "time_metric; write `time_metric: epochs` and `max_time: 7` in place of max_length",
+    ),
+    refusal(
+        "experiment-config 5.missing_time",
+        {
+            "searcher": {
+                "name": "adaptive_asha",
+                "metric": "x",
+                "max_trials": 2,
+                "max_length": 0,
+            }
+        },
+        "searcher: searcher requires `max_time` and `time_metric`, missing: max_time, "
+        "time_metric; write `time_metric: batches` and `max_time: 100` in place of max_length",
     ),
     *[
         refusal(
@@ -364,3 +377,9 @@ def test_a_mistake_is_named_with_its_path_and_brings_no_others(
     overrides: dict[str, Any], start: str
 ) -> None:
     check_refusal(overrides, start)
+
+
+def test_a_zero_length_is_one_mistake() -> None:
+    found = problems(searcher={**HALVING, "max_time": None, "max_length": {"batches": 0}})
+    about_length = [text for text in found if "max_length" in text.partition(":")[0]]
+    assert about_length == ["searcher.max_length.batches: must be >= 1 but found 0"]

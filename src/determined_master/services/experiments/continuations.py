@@ -79,7 +79,8 @@ class Continuations:
 
         Raises:
             NotFound: there is none of that id.
-            FailedPrecondition: it has not ended, or all its trials are completed.
+            FailedPrecondition: it has not ended, all its trials are completed, or its project or
+                workspace is archived.
             InvalidArgument: its search cannot be continued, or not with this override; or its
                 workspace may not use its pool any more.
             PermissionDenied: it is another user's, and the override would change what runs
@@ -93,6 +94,11 @@ class Continuations:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is {row.state}: only an experiment in terminal "
                 "state can be continued"
+            )
+        if row.parent_archived:
+            raise FailedPrecondition(
+                f"experiment {experiment_id} cannot be continued: its project or workspace is "
+                "archived; unarchive it first"
             )
         changes = await _has_keys(override)
         _check_search(row, changes)

@@ -30,7 +30,8 @@ class Length(ValueType):
             )
             return None
         unit, number = next(iter(value.items()))
-        return {unit: Integer(at_least=self.at_least).read(number, f"{at}.{unit}", report)}
+        found = Integer(at_least=self.at_least).read(number, f"{at}.{unit}", report)
+        return None if found is None else {unit: found}
 
     def json_schema(self) -> dict[str, Any]:
         objects: list[dict[str, Any]] = [

@@ -146,6 +146,7 @@ def _is_uuid(text: str) -> str | None:
     return None if _UUID.fullmatch(text) else f'must be the UUID of a checkpoint, found "{text}"'
 
 
+_EXAMPLE_TIME = 100
 _NO_LENGTH = "has no effect on the search: it only sets how long trial classes train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
@@ -249,8 +250,8 @@ def unit_and_number(length: Any) -> tuple[str, int]:
     match length:
         case dict() if len(length) == 1:
             unit, number = next(iter(length.items()))
-            return str(unit), int(number or 100)
-        case int():
+            return str(unit), int(number or _EXAMPLE_TIME)
+        case int() if length > 0:
             return "batches", length
         case _:
-            return "batches", 100
+            return "batches", _EXAMPLE_TIME
