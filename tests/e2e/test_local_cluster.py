@@ -66,6 +66,7 @@ class Local:
         done = subprocess.run(
             [sys.executable, "-m", "determined.cli", *map(str, words)],
             env=self.env,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=240,
@@ -135,6 +136,22 @@ def test_kept_tasks_run_while_the_cluster_is_down(local: Local) -> None:
     log = local.logs()
     assert (log.count("begins at"), "saved at" in log) == (1, False)
     assert restarts(local) == "0"
+
+
+def test_a_cluster_keeps_its_security_and_asks_before_it_changes(local: Local) -> None:
+    roles = local.root / "roles.yaml"
+    roles.write_text("security: {authz: {type: rbac}}\n")
+    no_effect = "Roles have no effect on this cluster"
+    assert no_effect in local.det("rbac", "my-permissions")
+    local.local("cluster-down")
+    up = ("deploy", "local", "cluster-up", "--cluster-name", "t", "--master-config-path", roles)
+    asked = local.det(*up, status=1)  # nobody answers
+    assert 'security.authz: unset becomes {"type": "rbac"}' in asked
+    local.det(*up, "--yes")
+    assert no_effect not in local.det("rbac", "my-permissions")
+    local.local("cluster-down")
+    local.local("cluster-up")
+    assert no_effect not in local.det("rbac", "my-permissions")
 
 
 def test_an_agent_that_was_stopped_alone_takes_work_again(local: Local) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.cluster import until
-from tests.e2e.live.conftest import CONFIG, TRAIN, Person
+from tests.e2e.live.conftest import CONFIG, SINGLE, TRAIN, Person
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("live")]
 live = pytest.mark.live
@@ -130,3 +130,25 @@ def test_a_template_is_kept(person: Person) -> None:
     assert person.det("tpl", "describe", "t").out == "max_restarts: 1\n"
     person.det("tpl", "remove", "t")
     assert "template 't' not found" in person.det("tpl", "describe", "t", code=1).err
+
+
+@live("template create", "template remove")
+def test_a_template_serves_tasks_of_every_kind(person: Person, finished_id: int) -> None:
+    settings = "description: by template\nresources: {slots: 0, priority: 7, agent_label: old}\n"
+    person.det("tpl", "create", "kinds", person.file(settings))
+    by = ("--template", "kinds")
+    elsewhere = ("-d", "--config", "resources.resource_pool=lab", *by)  # its tasks wait
+    for noun, words in (
+        ("command", ("run", *elsewhere, "true")),
+        ("notebook", ("start", *elsewhere)),
+        ("shell", ("start", *elsewhere)),
+        ("tensorboard", ("start", finished_id, *elsewhere)),
+    ):
+        task_id = person.det(noun, *words).out.strip()
+        config = person.det(noun, "config", task_id).out
+        assert "priority: 7\n" in config, config
+        person.det(noun, "kill", task_id)
+    number = person.create(SINGLE, "pass", "--paused", *by)
+    assert person.experiment(number)["description"] == "by template"
+    person.det("e", "kill", number)
+    person.det("tpl", "remove", "kinds")
