@@ -21,6 +21,7 @@ async def test_the_tutorial_is_the_first_page(anonymous: Client) -> None:
     assert "Tutorial" in text
     assert "<script" not in text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert (await anonymous("GET", "/docs/")).body == answer.body
 
 
 async def test_every_page_is_shown_and_its_links_lead_to_pages(anonymous: Client) -> None:

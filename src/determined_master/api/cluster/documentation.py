@@ -63,8 +63,11 @@ async def docs_start(call: Call) -> Reply:
 
 @plain_route("GET", "/docs/{page*}", access=SIGNED_IN, public=True)
 async def docs_page(call: Call) -> Reply:
-    """One page by its name, with or without `.md`, or one of the pages' pictures."""
-    name = call.parameters["page"]
+    """One page by its name, with or without `.md`, or one of the pages' pictures.
+
+    No name, as in `/docs/`, is the first page.
+    """
+    name = call.parameters["page"] or FIRST_PAGES[0]
     picture = _pictures().get(name)
     if picture is not None:
         body = await asyncio.to_thread(picture.read_bytes)

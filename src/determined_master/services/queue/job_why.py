@@ -137,7 +137,7 @@ class JobWhy:
             if why is not None:
                 text = self._with_machines(why, for_admin=for_admin)
                 return _state(request.job_id, request.pool, found, text, why)
-        text = "its requests are newer than the last decision: ask again in a second"
+        text = "the scheduler has not decided about it yet; it does so within a second"
         return _state(request.job_id, request.pool, found, text)
 
     async def explain(self, decision: PoolDecision, allocation_id: str) -> str | None:
