@@ -41,14 +41,16 @@ async def new_trial(world: World) -> None:
     world.names["trial_id"] = str(answer.json()["trial"]["id"])
 
 
+UNREPORTED = frozenset({"trial.searcherMetricValue"})
+NO_VALUE = "a trial without the searcher's metric has no value of it (wire.md 15, row 10)"
 CASES: dict[str, Case] = {
     "experiments.put_external": Case(
         free=CONFIG_FORM | {"experiment.externalExperimentId"},
         why="the answer names what it was asked for",
     ),
-    "trials.create_unmanaged": Case(experiment),
-    "trials.by_external": Case(named_trial, free=frozenset({"trial.endTime"})),
-    "trials.patch_unmanaged": Case(named_trial),
+    "trials.create_unmanaged": Case(experiment, free=UNREPORTED, why=NO_VALUE),
+    "trials.by_external": Case(named_trial, free=UNREPORTED | {"trial.endTime"}, why=NO_VALUE),
+    "trials.patch_unmanaged": Case(named_trial, free=UNREPORTED, why=NO_VALUE),
     "trials.start.resume": Case(new_trial),
     "trials.start.defect": Case(new_trial, free=frozenset({"*"})),
 }
