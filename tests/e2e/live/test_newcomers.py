@@ -113,7 +113,6 @@ def test_a_person_signs_in_on_a_form_without_scripts(person: Person) -> None:
         assert '"username":"determined"' in me.read().decode()
 
 
-@live("model create", "model delete")
 def test_the_deletion_of_a_model_is_asked_about_at_a_terminal(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,11 +95,7 @@ class Continuations:
                 f"experiment {experiment_id} is {row.state}: only an experiment in terminal "
                 "state can be continued"
             )
-        if row.parent_archived:
-            raise FailedPrecondition(
-                f"experiment {experiment_id} cannot be continued: its project or workspace is "
-                "archived; unarchive it first"
-            )
+        _check_place(row)
         changes = await _has_keys(override)
         _check_search(row, changes)
         is_single = searcher_type(row.searcher_type).continues_with == "all"
@@ -175,6 +171,14 @@ async def _has_keys(override: str) -> bool:
     """Whether there is anything in it: the public client sends `{}` when it was given nothing."""
     parsed = await asyncio.to_thread(parse_yaml, override)
     return parsed.value not in (None, {})
+
+
+def _check_place(row: ExperimentRow) -> None:
+    if row.parent_archived:
+        raise FailedPrecondition(
+            f"experiment {row.id} cannot be continued: its project or workspace is archived; "
+            "unarchive it first"
+        )
 
 
 def _check_search(row: ExperimentRow, changes: bool) -> None:
