@@ -1,6 +1,6 @@
 """Services of tasks behind a Gateway, on any cluster.
 
-A suite that uses it gives the fixture `world`, with a Gateway of three ports for tasks.
+A suite that uses it gives the fixture `world`, with a Gateway of five ports for tasks.
 """
 
 from __future__ import annotations
@@ -165,26 +165,32 @@ class GatewayContract:
         assert (await world.said(one), await world.said(two)) == ("one", "two")
         assert await world.leased() == before
 
-    async def test_a_used_up_range_is_named_and_the_next_task_gets_the_port_that_is_freed(
-        self, world: GatewayWorld
-    ) -> None:
-        made = [await world.started(world.serves(f"s{n}")) for n in range(3)]
-        late = world.serves("late")
-        with pytest.raises(NotConnected, match="all ports from"):
+    async def test_the_last_ports_are_for_users_who_hold_few(self, world: GatewayWorld) -> None:
+        made = [await world.started(world.serves(f"s{n}", username="ann")) for n in range(4)]
+        await world.restart()  # the users of ports are known from their pods
+        await world.until(lambda: any(a.is_connected for a in world.backend.agents()), "nodes")
+        more = world.serves("more", username="ann")
+        with pytest.raises(NotConnected, match="ann holds 4 and needs 1 more, 1 are free"):
+            await world.backend.start_container(more)
+        assert "at most 4 times as many as are free" in world.events.notes[-1].text
+        last = await world.started(world.serves("last", username="bob"))
+        late = replace(world.serves("late", username="cy"), allocation_id="2.late.1")
+        with pytest.raises(NotConnected, match=r"all ports from .*held by: ann 4, bob 1\)"):
             await world.backend.start_container(late)
         assert not world.backend.pod_of(late.container_id)
         assert "waits for a port of Gateway" in world.backend.waits_for(late.allocation_id)
         assert "internal_task_gateway" in world.events.notes[-1].text
-        before = await world.leased()
-        await world.ended(made[1])
-        freed = before[made[1].container_id]
+        freed = (await world.leased())[last.container_id]
+        await world.ended(last)
         async with asyncio.timeout(world.limit_s):
             while f"det-{freed}" in await world.listeners():  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
+        with pytest.raises(NotConnected, match="ann holds 4"):
+            await world.backend.start_container(more)
         await world.started(late)
         assert world.backend.waits_for(late.allocation_id) == ""
         assert (await world.leased())[late.container_id] == freed
-        assert [await world.said(m) for m in (made[0], made[2], late)] == ["s0", "s2", "late"]
+        assert [await world.said(m) for m in (made[0], made[3], late)] == ["s0", "s3", "late"]
 
     async def test_what_a_dead_master_has_left_is_removed_by_the_next_one(
         self, world: GatewayWorld

@@ -80,6 +80,7 @@ class World:
         try:
             for node, container in self._started:
                 await self.backend.signal_container(node, container, 9)
+            for node, container in self._started:
                 if self.backend.pod_of(container) is not None:
                     await self.state(container, "TERMINATED")
                 await self.backend.forget_container(node, container)

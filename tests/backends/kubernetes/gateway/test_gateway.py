@@ -25,19 +25,20 @@ from determined_master.ports.agents import NotConnected
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gateway")]
 REAL = pytest.mark.skipif(not KUBECONFIG, reason="DET_TEST_KUBECONFIG names no cluster")
 Json = dict[str, Any]
+PORTS = 5
 GROUP = "gateway.networking.k8s.io"
 TEXT, NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1, "maximum": 65535}
 WHOLE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def with_gateway(options: ClusterOptions) -> ClusterOptions:
-    """A Gateway of its own with three ports, at which nothing listens now."""
-    first = next(port for port in iter(free_port, None) if _are_free(port, 3))
+    """A Gateway of its own with five ports, at which nothing listens now."""
+    first = next(port for port in iter(free_port, None) if _are_free(port, PORTS))
     made = Gateway(
         name=f"tasks-{new_uuid().hex[:8]}",
         namespace="default",
         host="127.0.0.1",
-        ports=PortRange(first, first + 2),
+        ports=PortRange(first, first + PORTS - 1),
     )
     return replace(options, gateway=made)
 
@@ -63,7 +64,7 @@ def definitions() -> list[Json]:
         "type": "array",
         "items": listener,
         "minItems": 1,
-        "maxItems": 64,
+        "maxItems": 64,  # the master reads it where the server tells it
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["name"],
     }

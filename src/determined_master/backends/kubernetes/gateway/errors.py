@@ -6,25 +6,49 @@ from determined_master.backends.kubernetes.client import KubernetesApi, Kubernet
 from determined_master.backends.kubernetes.manifest.gateway import ROUTES
 from determined_master.backends.kubernetes.options import Gateway
 from determined_master.domain.pods.admission import short
+from determined_master.domain.pods.gateway_shares import TIMES_FREE, PortUse, holders_text
 from determined_master.domain.pods.rejections import is_over_quota
 
 INSTALL = "install the Gateway API with its experimental channel, which has TCPRoute v1alpha2"
+
+_FEWER = "end a task with a service"
 
 
 class GatewayWaits(Exception):
     """A pod cannot get its ports now; the text has the reason and the remedy."""
 
 
-def used_up(gateway: Gateway) -> GatewayWaits:
-    """The range has no free port."""
+def used_up(gateway: Gateway, use: PortUse) -> GatewayWaits:
+    """The range has too few free ports."""
     return GatewayWaits(
-        f"waits for a port of Gateway {gateway.namespace}/{gateway.name}: all ports from "
-        f"{gateway.ports.text} are taken; end a task with a service, or let an admin widen "
-        "internal_task_gateway.gateway_port_range"
+        f"{_waits_for(gateway)}: all ports from {gateway.ports.text} are taken{_by(use)}; "
+        f"{_FEWER}, or let an admin widen internal_task_gateway.gateway_port_range"
     )
 
 
-def refused(gateway: Gateway, error: KubernetesRefused) -> GatewayWaits:
+def over_share(gateway: Gateway, use: PortUse, user: str, wanted: int) -> GatewayWaits:
+    """A user would hold more ports than one user may."""
+    held = use.by_user.get(user, 0)
+    return GatewayWaits(
+        f"{_waits_for(gateway)}: {user or 'the user'} holds {held} and needs {wanted} more, "
+        f"{use.free} are free, and a user may hold at most {TIMES_FREE} times as many as are free"
+        f"{_by(use)}; {_FEWER}, or let an admin widen internal_task_gateway.gateway_port_range "
+        "or allow more listeners"
+    )
+
+
+def _waits_for(gateway: Gateway) -> str:
+    return f"waits for a port of Gateway {gateway.namespace}/{gateway.name}"
+
+
+def _by(use: PortUse | None) -> str:
+    text = "" if use is None else holders_text(use)
+    return f" (held by: {text})" if text else ""
+
+
+def refused(
+    gateway: Gateway, error: KubernetesRefused, use: PortUse | None = None
+) -> GatewayWaits:
     """The Gateway cannot be read or changed."""
     where = f"Gateway {gateway.namespace}/{gateway.name}"
     said = short(str(error))
@@ -40,8 +64,8 @@ def refused(gateway: Gateway, error: KubernetesRefused) -> GatewayWaits:
         )
     else:
         text = (
-            f"waits for a port of {where}, which takes no further listener: end a task with a "
-            f"service, or let an admin allow more listeners ({said})"
+            f"waits for a port of {where}, which takes no further listener{_by(use)}: {_FEWER}, "
+            f"or let an admin allow more listeners ({said})"
         )
     return GatewayWaits(text)
 

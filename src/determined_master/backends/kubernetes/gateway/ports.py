@@ -12,7 +12,6 @@ import socket
 from collections.abc import Mapping
 
 from determined_master import clock
-from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.client import (
     Json,
     KubernetesApi,
@@ -24,15 +23,24 @@ from determined_master.backends.kubernetes.gateway.errors import (
     GatewayWaits,
     check_served,
     not_exposed,
+    over_share,
     refused,
     used_up,
+)
+from determined_master.backends.kubernetes.gateway.limits import most_listeners
+from determined_master.backends.kubernetes.gateway.pods import (
+    Held,
+    holders,
+    pod_ports,
+    user_of,
+    wanted_ports,
 )
 from determined_master.backends.kubernetes.manifest.gateway import ROUTES, SERVICES, path_of
 from determined_master.backends.kubernetes.manifest.objects import Objects
 from determined_master.backends.kubernetes.options import ClusterOptions, Gateway
 from determined_master.backends.kubernetes.pods.board import PodBoard
 from determined_master.backends.kubernetes.pods.state import Observed
-from determined_master.domain.pods.gateway_listeners import Lease
+from determined_master.domain.pods.gateway_listeners import Lease, leases_of
 from determined_master.domain.pods.gateway_ports import (
     GatewayChange,
     PodPorts,
@@ -40,6 +48,7 @@ from determined_master.domain.pods.gateway_ports import (
     lease_ports,
     settle,
 )
+from determined_master.domain.pods.gateway_shares import PortUse, may_take, use_of
 from determined_master.ports.orders import StartOrder
 
 log = logging.getLogger(__name__)
@@ -62,19 +71,20 @@ class GatewayPorts:
         self._lock = asyncio.Lock()
         self._leases: dict[tuple[str, int], Lease] = {}
         """By container and its port: the leases of this master, as last seen."""
-        self._held: dict[str, float] = {}
-        """By container whose pod is about to be created: since when, by the monotonic clock."""
+        self._held: dict[str, Held] = {}
+        """By container whose pod is about to be created."""
         self._waits: dict[str, tuple[str, str]] = {}
         """By container that waits for its ports: its allocation, and why."""
         self._compared_at: float | None = None
         self._has_routes = False
+        self._most_listeners: int | None = None
         self._told: set[str] = set()
 
     async def connect(self, pod: Observed, port: int) -> socket.socket:
         """A socket that leads to a port of a pod; the caller closes it. Raises ConnectionError."""
         lease, gateway = self._leases.get((pod.report.container_id, port)), self._options.gateway
         if lease is None and self._compared_at is None and port in pod.gateway_ports:
-            own = _pod_ports(pod, self._options.cluster_id)
+            own = pod_ports(pod, self._options.cluster_id)
             lease = lease_of(own, port, own.leased[port])
         if lease is None or gateway is None:
             raise ConnectionError(
@@ -94,7 +104,7 @@ class GatewayPorts:
     def reset(self) -> None:
         """The master leads again: read what others have done meanwhile."""
         self._leases, self._held, self._waits = {}, {}, {}
-        self._compared_at = None
+        self._compared_at = self._most_listeners = None
 
     def forget(self, container_id: str) -> None:
         """The container has ended, or will never be created."""
@@ -108,15 +118,16 @@ class GatewayPorts:
             GatewayWaits: there are none now.
             Unreachable: the API server does not answer.
         """
-        gateway, wanted = self._options.gateway, _wanted(order, self._options)
+        gateway, wanted = self._options.gateway, wanted_ports(order, self._options)
         if gateway is None or wanted is None:
             return {}
         pod = self._pods.find(order.container_id)
         if pod is not None:
             return pod.gateway_ports
         async with self._lock:
-            self._held[order.container_id] = clock.monotonic_s()
-            leases = await self._lease(gateway, wanted)
+            held = Held(clock.monotonic_s(), user_of(order))
+            self._held[order.container_id] = held
+            leases = await self._lease(gateway, wanted, held.user)
         own = [lease for lease in leases if lease.container_id == order.container_id]
         return {lease.container_port: lease.port for lease in own}
 
@@ -145,8 +156,8 @@ class GatewayPorts:
         async with self._lock:
             pods = {pod.report.container_id: pod for pod in self._pods.with_gateway_ports()}
             now = clock.monotonic_s()
-            for container_id, since in list(self._held.items()):
-                if container_id in pods or now - since > HELD_S:
+            for container_id, held in list(self._held.items()):
+                if container_id in pods or now - held.since_s > HELD_S:
                     del self._held[container_id]
             if self._is_due(now, pods):
                 try:
@@ -161,8 +172,10 @@ class GatewayPorts:
         used = pods.keys() | self._held.keys()
         return any(container_id not in used for container_id, _ in self._leases)
 
-    async def _lease(self, gateway: Gateway, wanted: PodPorts) -> tuple[Lease, ...]:
+    async def _lease(self, gateway: Gateway, wanted: PodPorts, user: str) -> tuple[Lease, ...]:
         await self._check_routes(gateway, wanted.namespace)
+        if self._most_listeners is None:
+            self._most_listeners = await most_listeners(self._api)
         running = self._pods.with_gateway_ports()
         reserved = {
             port
@@ -173,14 +186,24 @@ class GatewayPorts:
         for _ in range(_MOST_CONFLICTS):
             found = await self._read(gateway)
             change = lease_ports(found, wanted, gateway.ports, reserved)
+            use = self._use_of(found, gateway, self._most_listeners)
             if change is None:
-                raise used_up(gateway)
-            if await self._write(gateway, change):
+                raise used_up(gateway, use)
+            added = len(change.leases) - len(leases_of(found, wanted.cluster_id))
+            if 0 < added <= use.listeners and not may_take(use, user, added):
+                raise over_share(gateway, use, user, added)
+            if await self._write(gateway, change, use):
                 return change.leases
         raise KubernetesUnreachable(f"Gateway {gateway.name}: others change it again and again")
 
+    def _use_of(self, found: Json, gateway: Gateway, most: int) -> PortUse:
+        """Who holds the ports of a Gateway now."""
+        leases = leases_of(found, self._options.cluster_id)
+        users = holders(leases, self._pods.with_gateway_ports(), self._held)
+        return use_of(found, gateway.ports, users, most)
+
     async def _compare(self, gateway: Gateway, pods: Mapping[str, Observed]) -> None:
-        existing = [_pod_ports(pod, self._options.cluster_id) for pod in pods.values()]
+        existing = [pod_ports(pod, self._options.cluster_id) for pod in pods.values()]
         found = await self._read(gateway)
         change = settle(found, self._options.cluster_id, existing, self._held)
         for lease in change.freed:
@@ -206,7 +229,9 @@ class GatewayPorts:
         except KubernetesRefused as error:
             raise refused(gateway, error) from error
 
-    async def _write(self, gateway: Gateway, change: GatewayChange) -> bool:
+    async def _write(
+        self, gateway: Gateway, change: GatewayChange, use: PortUse | None = None
+    ) -> bool:
         """Whether it is stored; false when others have changed the Gateway meanwhile."""
         if change.is_changed:
             try:
@@ -214,7 +239,7 @@ class GatewayPorts:
             except KubernetesRefused as error:
                 if error.status == 409:
                     return False
-                raise refused(gateway, error) from error
+                raise refused(gateway, error, use) from error
         self._leases = {(one.container_id, one.container_port): one for one in change.leases}
         return True
 
@@ -237,29 +262,3 @@ class GatewayPorts:
                 self._told.clear()
             self._told.add(text)
             log.warning("%s", text)
-
-
-def _wanted(order: StartOrder, options: ClusterOptions) -> PodPorts | None:
-    """The ports that the pod of an order needs; None for none."""
-    terms, ports = order.pod, () if order.pod is None else order.pod.proxy_ports
-    if terms is None or not ports or terms.rank != 0:
-        return None
-    name = names.object_name(options.cluster_id, order.spec.description, order.container_id)
-    return PodPorts(
-        cluster_id=options.cluster_id,
-        allocation_id=order.allocation_id,
-        container_id=order.container_id,
-        namespace=terms.namespace or options.default_namespace,
-        routes=names.route_names(name, set(ports)),
-    )
-
-
-def _pod_ports(pod: Observed, cluster_id: str) -> PodPorts:
-    return PodPorts(
-        cluster_id=cluster_id,
-        allocation_id=pod.report.allocation_id,
-        container_id=pod.report.container_id,
-        namespace=pod.namespace,
-        routes=names.route_names(pod.name, pod.gateway_ports),
-        leased=pod.gateway_ports,
-    )

@@ -231,7 +231,7 @@ def _labels(order: StartOrder, terms: PodTerms, options: ClusterOptions) -> dict
         names.TASK_ID: spec.task_id,
         f"{names.PREFIX}task_type": spec.task_type,
         f"{names.PREFIX}resource_pool": terms.pool,
-        f"{names.PREFIX}user": terms.username,
+        names.USER: terms.username,
         f"{names.PREFIX}workspace": terms.workspace,
         f"{names.PREFIX}experiment_id": terms.experiment_id,
         f"{names.PREFIX}trial_id": terms.trial_id,

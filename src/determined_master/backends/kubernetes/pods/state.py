@@ -70,6 +70,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Why its node has not pulled an image, as far as that is reported."""
     given_up_image: str = ""
     """The image that its node tries again later, and for which it has ended."""
+    user: str = ""
+    """Whose task it is, as its label names them."""
     gateway_ports: Mapping[int, int] = {}
     """By port of the task: the port of the Gateway that leads to it."""
 
@@ -121,6 +123,7 @@ def observe(pod: Json, now: datetime) -> Observed | None:
         scheduler=str(spec.get("schedulerName") or "default-scheduler"),
         pull_error=pull_error(status),
         given_up_image=given_up_image(status, failure),
+        user=labels.get(names.USER, ""),
         gateway_ports=ports_of(str(notes.get(names.GATEWAY_PORTS) or "")),
     )
 
