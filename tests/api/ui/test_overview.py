@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
@@ -15,11 +15,17 @@ from tests.api.samples import World
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
+from determined_master.domain.access.permissions import Permission
+from determined_master.domain.access.rights import Rights
+from determined_master.domain.access.rules import Caller
 from determined_master.domain.allocation import messages as alloc
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
-from determined_master.store.db import Address, Database
+from determined_master.services.queue import overview as overview_module
+from determined_master.services.queue.own_jobs import JobOwners
+from determined_master.store.db import Address, Conn, Database
+from determined_master.store.queue import job_queue
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +69,52 @@ async def test_own_jobs_are_shown_with_their_places_and_others_are_not(world: Wo
     found = await overview(world)
     assert [item["id"] for item in found["running"]] == [first.entity_id]
     assert [item["jobsAhead"] for item in found["running"]] == [-1]
+
+
+async def test_of_many_own_jobs_only_the_shown_ones_are_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [await submit(world) for _ in range(5)]
+    placed = (alloc.Placed("c1", "a1", (0,)),)
+    await scene.post(world, {"allocation_id": jobs[0].allocation_id}, alloc.Assigned(placed))
+    read: list[str] = []
+
+    async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[job_queue.JobRow]:
+        read.extend(job_ids)
+        return await whole(conn, job_ids)
+
+    whole = job_queue.list_jobs
+    monkeypatch.setattr(job_queue, "list_jobs", list_jobs)
+    monkeypatch.setattr(overview_module, "MAX_ITEMS", 2)
+    found = await overview(world)
+    assert (found["runningCount"], found["queuedCount"]) == (1, 4)
+    assert [item["jobId"] for item in found["running"]] == [jobs[0].id]
+    assert [item["jobId"] for item in found["queued"]] == [jobs[4].id, jobs[3].id]
+    assert sorted(read) == sorted([jobs[0].id, jobs[3].id, jobs[4].id])
+
+
+async def test_the_owner_of_a_job_is_read_once(world: World, pool: Database) -> None:
+    first, owners, admin = await submit(world), JobOwners(pool), Caller(1, "admin", is_admin=True)
+    assert await owners.own(admin, {first.id}) == {first.id}
+    await pool.execute("UPDATE experiments SET user_id = 2")
+    second = await submit(world)
+    assert await owners.own(admin, {first.id, second.id}) == {first.id, second.id}
+    assert await owners.own(Caller(2, "determined"), {first.id, second.id}) == set()
+    assert await owners.own(admin, set()) == set()
+    assert await owners.own(admin, {first.id}) == set(), "jobs that have left are forgotten"
+
+
+async def test_own_jobs_of_a_workspace_that_the_user_no_longer_sees_are_left_out(
+    world: World, pool: Database
+) -> None:
+    job = await submit(world)
+
+    def member(workspace_id: int) -> Caller:
+        return Caller(1, "admin", rights=Rights(within={workspace_id: frozenset(Permission)}))
+
+    owners = JobOwners(pool)
+    assert await owners.own(member(1), {job.id}) == {job.id}
+    assert await owners.own(member(2), {job.id}) == set()
 
 
 async def test_failures_are_shown_until_the_next_visit(world: World, pool: Database) -> None:

@@ -62,9 +62,10 @@ class JobQuery(msgspec.Struct, frozen=True):
 ALL_JOBS = JobQuery()
 
 
-class _Queued(msgspec.Struct, frozen=True):
+class QueuedJob(msgspec.Struct, frozen=True):
     """A job of a queue, as the scheduler knows it."""
 
+    pool: str
     job_id: str
     allocations: list[Allocation]
     ahead: int
@@ -110,22 +111,30 @@ class JobQueue:
         if wanted.descending:
             queued.reverse()
         page = page_of(len(queued), wanted.offset, wanted.limit, takes_minus_one=True)
-        found = await self._described(name, queued[page.start : page.end])
+        found = await self.described(queued[page.start : page.end])
         return [limited(caller, job) for job in found], page
 
-    async def list_of_user(self, caller: Caller) -> list[JobFacts]:
-        """The caller's own jobs that have requests, of all pools, as far as the caller sees them.
-
-        Each knows its place in its pool's queue.
-        """
-        access.may(caller, "read", "queue")
+    def list_queued(self) -> list[QueuedJob]:
+        """The jobs of all pools, each in the order of its pool's queue. Cost: O(jobs)."""
         pools = {a.request.pool for a in self._live.values() if _is_shown(a)}
-        found = [
-            job
-            for pool in sorted(pools)
-            for job in await self._described(pool, self._queue(pool), caller.user_id)
-        ]
-        return [job for job in found if not limited(caller, job).is_limited]
+        return [job for pool in sorted(pools) for job in self._queue(pool)]
+
+    def has_slots(self, job: QueuedJob) -> bool:
+        """Whether anything of a job has slots."""
+        return any(map(self._is_scheduled, job.allocations))
+
+    async def described(self, jobs: Sequence[QueuedJob]) -> list[JobFacts]:
+        """Facts of these jobs, in their order; those that are gone are left out."""
+        async with self._db.acquire() as conn:
+            found = await rows.list_jobs(conn, {job.job_id for job in jobs})
+        known = {row.job_id: row for row in found}
+        described = []
+        for job in jobs:
+            if job.job_id in known:
+                facts = self._facts(known[job.job_id], job.pool, job.allocations)
+                facts = msgspec.structs.replace(facts, jobs_ahead=job.ahead)
+                described.append(priced(facts, self._pools.slot_price(job.pool)))
+        return described
 
     async def find(self, job_id: str) -> JobFacts:
         """One job that has requests, or is an experiment or generic task that may have more.
@@ -187,7 +196,7 @@ class JobQueue:
             )
         return found
 
-    def _queue(self, pool: str) -> list[_Queued]:
+    def _queue(self, pool: str) -> list[QueuedJob]:
         """The jobs of a pool in the order of its queue. Cost: O(jobs), no query."""
         by_job: dict[str, list[Allocation]] = {}
         for allocation in self._shown(pool):
@@ -196,31 +205,14 @@ class JobQueue:
         priorities = self._pools.priorities(pool)
         if priorities == "none":
             firsts.sort(key=lambda job: (job[0].submitted_at, job[0].job_id))
-            return [_Queued(first.job_id, own, NO_ORDER) for first, own in firsts]
+            return [QueuedJob(pool, first.job_id, own, NO_ORDER) for first, own in firsts]
         firsts.sort(key=lambda job: order_of(job[0], priorities))
-        return [_Queued(first.job_id, own, n) for n, (first, own) in enumerate(firsts)]
+        return [QueuedJob(pool, first.job_id, own, n) for n, (first, own) in enumerate(firsts)]
 
-    def _is_wanted(self, job: _Queued, states: Collection[str]) -> bool:
+    def _is_wanted(self, job: QueuedJob, states: Collection[str]) -> bool:
         if not states:
             return True
-        is_scheduled = any(map(self._is_scheduled, job.allocations))
-        return ("SCHEDULED" if is_scheduled else "QUEUED") in states
-
-    async def _described(
-        self, pool: str, jobs: Sequence[_Queued], user_id: int | None = None
-    ) -> list[JobFacts]:
-        """Facts of these jobs, in their order, all or those of a user."""
-        async with self._db.acquire() as conn:
-            found = await rows.list_jobs(conn, [job.job_id for job in jobs], user_id=user_id)
-        known = {row.job_id: row for row in found}
-        price = self._pools.slot_price(pool)
-        described = []
-        for job in jobs:
-            if job.job_id in known:
-                facts = self._facts(known[job.job_id], pool, job.allocations)
-                facts = msgspec.structs.replace(facts, jobs_ahead=job.ahead)
-                described.append(priced(facts, price))
-        return described
+        return ("SCHEDULED" if self.has_slots(job) else "QUEUED") in states
 
     def _is_scheduled(self, allocation: Allocation) -> bool:
         """Whether it has its slots. A pod has them once Kubernetes has placed it."""

@@ -11,6 +11,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.services.queue.job_facts import NO_ORDER, JobFacts
+from determined_master.services.queue.own_jobs import JobOwners, list_own_jobs
 from determined_master.store.queue import overview as rows
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Overview:
     def __init__(self, db: Database, queue: JobQueue) -> None:
         self._db = db
         self._queue = queue
+        self._owners = JobOwners(db)
 
     async def visit(self, caller: Caller) -> None:
         """Note that the caller has seen what failed."""
@@ -68,12 +70,8 @@ class Overview:
 
     async def read(self, caller: Caller) -> OverviewFacts:
         """The caller's overview: only things that the caller still sees."""
-        access.may(caller, "read", "queue")
-        jobs = await self._queue.list_of_user(caller)
-        jobs.sort(key=lambda job: (job.submitted_at, job.job_id), reverse=True)
-        running = [job for job in jobs if job.is_scheduled]
-        queued = [job for job in jobs if not job.is_scheduled]
-        shown = running[:MAX_ITEMS] + queued[:MAX_ITEMS]
+        jobs = await list_own_jobs(caller, self._queue, self._owners, MAX_ITEMS)
+        shown = [*jobs.running, *jobs.queued]
         async with self._db.acquire() as conn:
             visited_at = await rows.find_visit(conn, caller.user_id)
             since = visited_at or clock.now() - FIRST_LOOK_BACK
@@ -86,11 +84,11 @@ class Overview:
         visible = [row for row in failed if _is_seen(caller, row.type, row.workspace_id)]
         return OverviewFacts(
             visited_at,
-            [_item(job, projects) for job in running[:MAX_ITEMS]],
-            [_item(job, projects) for job in queued[:MAX_ITEMS]],
+            [_item(job, projects) for job in jobs.running],
+            [_item(job, projects) for job in jobs.queued],
             [_failure(row) for row in visible],
-            len(running),
-            len(queued),
+            jobs.running_count,
+            jobs.queued_count,
             count - (len(failed) - len(visible)),
         )
 
