@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from determined_master.backends.kubernetes.watch import ObjectChanged, ObjectsListed
+from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
 from determined_master.domain.pods.limit_ranges import LimitRangeBoard
 from determined_master.domain.pods.quota_board import QuotaBoard
 

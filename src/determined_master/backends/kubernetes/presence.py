@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from determined_master import clock
 from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.client import (
     Json,
@@ -31,9 +30,10 @@ from determined_master.backends.kubernetes.node_presence import NodePresence
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pods.board import PodBoard
 from determined_master.backends.kubernetes.pods.changes import PodChanges
-from determined_master.backends.kubernetes.several_watches import follow_all
 from determined_master.backends.kubernetes.upkeep import Upkeep
-from determined_master.backends.kubernetes.watch import (
+from determined_master.backends.kubernetes.watches.reach import NEEDED, ClusterReach
+from determined_master.backends.kubernetes.watches.several_watches import follow_all
+from determined_master.backends.kubernetes.watches.watch import (
     ObjectChanged,
     ObjectsListed,
     WatchLost,
@@ -45,8 +45,6 @@ log = logging.getLogger(__name__)
 
 TICK_S = 1.0
 UPKEEP_S = 60.0
-NEEDED = frozenset({"nodes", "pods", "foreign pods"})
-"""Nothing is planned while one of them is not known."""
 OF_PODS = {"fieldSelector": "involvedObject.kind=Pod"}
 
 
@@ -82,11 +80,7 @@ class Presence:
         self._boards = boards
         self._upkeep = upkeep
         self._times = times
-        self._listed: set[str] = set()
-        """The kinds of objects of `NEEDED` that are known to match the cluster."""
-        self._outage: ClusterTrouble | None = None
-        self._unknown: set[str] = set()
-        """Kinds of objects that the master plans without, and has said so."""
+        self._reach = ClusterReach(upkeep.cluster)
         self._notes = PodEventNotes(boards.pods, events)
         self._changes = PodChanges(
             api, events, boards.nodes, boards.pods, self._notes, boards.devices
@@ -96,12 +90,12 @@ class Presence:
     @property
     def is_reachable(self) -> bool:
         """Whether the cluster is followed now."""
-        return self._listed == NEEDED and self._boards.devices.is_known
+        return self._reach.is_whole and self._boards.devices.is_known
 
     @property
     def trouble(self) -> ClusterTrouble | None:
         """What keeps every pod from starting at present."""
-        return self._outage or self._boards.devices.trouble or self._upkeep.trouble
+        return self._reach.outage or self._boards.devices.trouble or self._upkeep.trouble
 
     async def run(self, expected: Mapping[str, str]) -> None:
         """Follow the cluster until cancelled.
@@ -109,11 +103,10 @@ class Presence:
         Args:
             expected: nodes that run containers according to the database.
         """
-        self._listed.clear()
+        self._reach.begin()
         self._changes.begin()
         self._boards.demand.forget()
         self._boards.gateway.reset()
-        self._note_outage("it has not answered yet")
         self._node_presence.begin(expected)
         cluster = self._options.cluster_id
         own = {"labelSelector": f"{names.CLUSTER}={cluster}"}
@@ -161,27 +154,18 @@ class Presence:
             self._note_unknown(what, "are not known, and not planned with", lost)
             return
         if what == "foreign pods":  # the last known usage stays: no node is lost for that
-            if lost.is_forbidden and what not in self._listed:
+            if lost.is_forbidden and not self._reach.is_listed(what):
                 await self._on_foreign(ObjectsListed([]))
             self._note_unknown(what, "are not followed, and count as they were", lost)
             return
-        if what in self._listed or not self._node_presence.has_joined:
+        if self._reach.is_listed(what) or not self._node_presence.has_joined:
             log.warning("Kubernetes is not reached: %s", lost.reason, extra={"objects": what})
         if what in NEEDED:
-            self._note_outage(lost.reason)
-            self._listed.discard(what)
+            self._reach.note_lost(what, lost.reason)
             self._node_presence.note_outage()
 
     def _note_unknown(self, what: str, text: str, lost: WatchLost) -> None:
-        if what not in self._unknown and (self.is_reachable or lost.is_forbidden):
-            self._unknown.add(what)
-            log.warning("%s %s: %s", what, text, lost.reason)
-
-    def _note_outage(self, reason: str) -> None:
-        """Since when it lasts stays, and the last reason."""
-        since = clock.now() if self._outage is None else self._outage.since
-        text = f"the API server of {self._upkeep.cluster} does not answer"
-        self._outage = ClusterTrouble(text, since, reason)
+        self._reach.note_unknown(what, text, lost, is_reachable=self.is_reachable)
 
     async def _every(self, pause_s: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -196,7 +180,7 @@ class Presence:
     async def _on_nodes(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             await self._boards.nodes.replace_all(change.items)
-            self._listed.add("nodes")
+            self._reach.note_listed("nodes")
         elif change.kind == "DELETED":
             self._boards.nodes.remove(str(change.item["metadata"]["name"]))
         else:
@@ -208,14 +192,14 @@ class Presence:
             await self._changes.take(change)
             return
         self._changes.replace_all(change.items)
-        self._listed.add("pods")
+        self._reach.note_listed("pods")
         await self._update_nodes()
         await self._changes.match_all()
         self._changes.note_slots()
 
     async def _update_nodes(self) -> None:
         if self.is_reachable:
-            self._outage = None
+            self._reach.note_reached()
             await self._node_presence.update()
 
     async def _tick(self) -> None:
@@ -229,9 +213,9 @@ class Presence:
 
     async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
-            self._unknown.discard("foreign pods")
+            self._reach.note_known("foreign pods")
             await self._boards.nodes.set_foreign([*change.items, *self._changes.handed_over])
-            self._listed.add("foreign pods")
+            self._reach.note_listed("foreign pods")
             await self._update_nodes()
         elif change.kind == "DELETED":
             self._boards.nodes.remove_foreign(change.item.uid)
@@ -241,7 +225,7 @@ class Presence:
     async def _follow_rules(self, kind: str) -> None:
         async def take(change: ObjectsListed | ObjectChanged) -> None:
             if isinstance(change, ObjectsListed):
-                self._unknown.discard(kind)
+                self._reach.note_known(kind)
             self._boards.rules.take(kind, change)
 
         await self._follow(kind, kind, {}, take)

@@ -12,9 +12,9 @@ from tests.contracts.kubernetes_contract import World
 from tests.real_kubernetes.control_plane import ApiServer, ControlPlane, server_beside
 
 from determined_master import clock
-from determined_master.backends.kubernetes import watch
 from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.options import Times
+from determined_master.backends.kubernetes.watches import watch
 from determined_master.ports.agents import NotConnected
 from determined_master.ports.orders import PodTerms
 

@@ -19,8 +19,12 @@ from determined_master.backends.kubernetes.manifest.devices import GROUP, VERSIO
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.backends.kubernetes.pods.board import PodBoard
-from determined_master.backends.kubernetes.several_watches import follow_all
-from determined_master.backends.kubernetes.watch import ObjectChanged, ObjectsListed, WatchLost
+from determined_master.backends.kubernetes.watches.several_watches import follow_all
+from determined_master.backends.kubernetes.watches.watch import (
+    ObjectChanged,
+    ObjectsListed,
+    WatchLost,
+)
 from determined_master.domain.pods.devices.claims import claim_of, class_of
 from determined_master.domain.pods.devices.counts import note
 from determined_master.domain.pods.devices.slices import slice_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from determined_master.backends.kubernetes.log import event_lines
-from determined_master.backends.kubernetes.watch import ObjectChanged, ObjectsListed
+from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
 from determined_master.ports.orders import TaskNote
 
 if TYPE_CHECKING:

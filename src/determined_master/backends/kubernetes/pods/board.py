@@ -1,11 +1,11 @@
-"""The pods of this master: the known state of each, and those that are given up."""
+"""The pods of this master: changes of each, and those that are given up."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -17,6 +17,8 @@ from determined_master.backends.kubernetes.client import (
 )
 from determined_master.backends.kubernetes.options import Times
 from determined_master.backends.kubernetes.pods.by_node import PodsByNode
+from determined_master.backends.kubernetes.pods.known import KnownPods
+from determined_master.backends.kubernetes.pods.late import given_up, not_placed
 from determined_master.backends.kubernetes.pods.state import (
     Observed,
     ended_by_deletion,
@@ -27,73 +29,20 @@ from determined_master.backends.kubernetes.pods.state import (
 from determined_master.backends.kubernetes.pods.status import Json
 from determined_master.backends.kubernetes.pods.steps import ORDER, PodEntry, PodSteps
 from determined_master.ports.kubernetes import PodEvents
-from determined_wire.agent_link import ContainerReport, Failure
+from determined_wire.agent_link import Failure
 
 log = logging.getLogger(__name__)
 
-OBSTACLE = timedelta(minutes=5)
-"""A node reports an obstacle more often than that as long as it lasts."""
 KILL_S = 1.0
 """From the kill to the certain end of all processes."""
 
 
-class PodBoard:
+class PodBoard(KnownPods):
     def __init__(self, api: KubernetesApi, events: PodEvents, times: Times) -> None:
+        super().__init__()
         self._api = api
         self._times = times
         self._steps = PodSteps(api, events, times, self._drop)
-        self._entries: dict[str, PodEntry] = {}
-        self.by_node = PodsByNode()
-
-    def __contains__(self, container_id: str) -> bool:
-        return container_id in self._entries
-
-    def find(self, container_id: str) -> Observed | None:
-        entry = self._entries.get(container_id)
-        return None if entry is None or entry.is_gone else entry.seen
-
-    def has_begun(self, container_id: str) -> bool:
-        """Whether a container has been started, or has ended."""
-        entry = self._entries.get(container_id)
-        if entry is None:
-            return False
-        return entry.is_gone or entry.seen.has_output or entry.report.state == "TERMINATED"
-
-    def find_uid(self, uid: str) -> Observed | None:
-        return next((e.seen for e in self._entries.values() if e.seen.uid == uid), None)
-
-    def uids(self) -> set[str]:
-        """Of all pods, including deleted ones that are not forgotten."""
-        return {e.seen.uid for e in self._entries.values()}
-
-    def priority_classes(self) -> set[str]:
-        """The names of the PriorityClasses that pods have."""
-        specs = (e.raw.get("spec") or {} for e in self._entries.values())
-        return {str(spec.get("priorityClassName") or "") for spec in specs} - {""}
-
-    def with_gateway_ports(self) -> list[Observed]:
-        """The existing pods to which ports of the Gateway lead."""
-        seen = (e.seen for e in self._entries.values() if not e.is_gone)
-        return [one for one in seen if one.gateway_ports]
-
-    def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
-        """The known containers that were planned for a node."""
-        return tuple(e.report for e in self._entries.values() if e.seen.node == node)
-
-    def own_slots(self) -> dict[str, set[int]]:
-        """The slots of pods that have not ended, by node."""
-        found = {node: self.by_node.own_slots(node) for node in self.by_node.nodes()}
-        return {node: slots for node, slots in found.items() if slots is not None}
-
-    def holding_slots(self) -> list[Observed]:
-        """The pods with slots that have not ended."""
-        seen = (e.seen for e in self._entries.values() if e.report.state != "TERMINATED")
-        return [one for one in seen if one.slot_ids]
-
-    def leftover_slots(self) -> dict[str, set[int]]:
-        """The slots of pods that nobody waits for and that may still run, by node."""
-        found = {node: self.by_node.leftover_slots(node) for node in self.by_node.nodes()}
-        return {node: slots for node, slots in found.items() if slots is not None}
 
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
@@ -155,11 +104,6 @@ class PodBoard:
         for entry in self._entries.values():
             if entry.seen.uid == uid:
                 entry.obstacle, entry.obstacle_at = text, at or self._api.now()
-
-    def was_killed(self, container_id: str) -> bool:
-        """Whether Kubernetes has accepted a kill signal for it."""
-        entry = self._entries.get(container_id)
-        return entry is not None and entry.was_killed
 
     def note_kill(self, container_id: str) -> None:
         """Kubernetes has accepted a kill signal for it."""
@@ -225,14 +169,6 @@ class PodBoard:
                 self._steps.go_on(entry)
             await self._steps.delete(entry.seen)
 
-    def handed_over(self) -> list[Observed]:
-        """The pods that the cluster places itself and that have not ended."""
-        return [
-            e.seen
-            for e in self._entries.values()
-            if e.seen.is_handed_over and not e.is_gone and e.report.state != "TERMINATED"
-        ]
-
     def tick(self) -> list[Observed]:
         """Give up pods that have waited too long; returns those to delete."""
         now, late = self._api.now(), []
@@ -246,33 +182,12 @@ class PodBoard:
             if again is not None and again.report.state == "TERMINATED":
                 self.note(again, entry.raw)
                 continue
-            text = self._given_up(entry, now)
+            text = given_up(entry, now, self._times)
             if text:
-                entry.report = _not_placed(seen, text)
+                entry.report = not_placed(seen, text)
                 late.append(seen)
                 self._steps.go_on(entry)
         return late
-
-    def _given_up(self, entry: PodEntry, now: datetime) -> str:
-        """Why a pod that has not begun is withdrawn; empty while it may still begin."""
-        seen, times = entry.seen, self._times
-        if seen.created_at is None:
-            return ""
-        if not seen.is_scheduled and seen.is_handed_over:
-            return ""  # the cluster decides when it starts
-        waited_s = (now - (seen.placed_at or seen.created_at)).total_seconds()
-        if not seen.is_scheduled:
-            limit_s = times.unschedulable_s if seen.is_unschedulable else times.unplaced_s
-            text = f"Kubernetes has not placed its pod {seen.name} on node {seen.node} within "
-            text += f"{limit_s:g} s: {seen.waits_for or 'for no reason given'}"
-            return text if waited_s > limit_s else ""
-        is_tried = entry.obstacle_at is not None and now - entry.obstacle_at < OBSTACLE
-        if entry.report.state != "PULLING" or not is_tried or waited_s <= times.unstarted_s:
-            return ""
-        return (
-            f"node {seen.runs_on} has not started its pod {seen.name} within "
-            f"{times.unstarted_s:g} s: {entry.obstacle}"
-        )
 
     async def close(self) -> None:
         """Stop all work; the pods stay."""
@@ -310,12 +225,3 @@ def _observed(items: Iterable[Json], now: datetime) -> Iterable[tuple[Observed, 
         seen = observe(item, now)
         if seen is not None:
             yield seen, item
-
-
-def _not_placed(seen: Observed, text: str) -> ContainerReport:
-    return ContainerReport(
-        container_id=seen.report.container_id,
-        allocation_id=seen.report.allocation_id,
-        state="TERMINATED",
-        failure=Failure("not_placed", text),
-    )

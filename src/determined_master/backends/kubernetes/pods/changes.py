@@ -11,7 +11,7 @@ from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
 from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.pods.board import PodBoard
 from determined_master.backends.kubernetes.pods.state import Observed, observe
-from determined_master.backends.kubernetes.watch import ObjectChanged
+from determined_master.backends.kubernetes.watches.watch import ObjectChanged
 from determined_master.ports.kubernetes import PodEvents
 
 

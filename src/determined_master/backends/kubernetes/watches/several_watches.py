@@ -9,7 +9,7 @@ from typing import Any
 
 from determined_master.backends.kubernetes.client import Json, KubernetesApi
 from determined_master.backends.kubernetes.options import Times
-from determined_master.backends.kubernetes.watch import (
+from determined_master.backends.kubernetes.watches.watch import (
     ObjectChanged,
     ObjectsListed,
     WatchLost,

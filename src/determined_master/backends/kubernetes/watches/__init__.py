@@ -1,0 +1,1 @@
+"""Follows objects of a cluster, and knows which of them are known."""
