@@ -112,6 +112,7 @@ class DeviceFollower:
                         group.create_task(self._follow(kind, settle))
             except* _NotServed:
                 self._known.clear()
+                self._is_settled = False
                 await asyncio.sleep(self._times.pause_s)
 
     def note_pods(self) -> None:
