@@ -22,7 +22,7 @@ STOP_LIMIT_S = 20.0
 def bare_server(cluster: Cluster) -> Iterator[Cluster]:
     """A running bare server; loads take it for a cluster."""
     options = connection_options(Layout(cluster.files / "postgres"))
-    server = Cluster(cluster.directory, free_port())
+    server = Cluster(cluster.directory, free_port(), cluster.bytecode)
     program = str(PROGRAMS / "bare_server.py")
     process = subprocess.Popen(
         [sys.executable, program, str(server.port)],

@@ -6,7 +6,9 @@ durable as in any other cluster.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import hashlib
 import http.client
 import itertools
@@ -32,9 +34,10 @@ COMMAND_LIMIT_S = 120.0
 class Cluster:
     """One master and one agent, and how to talk to them."""
 
-    def __init__(self, directory: Path, port: int) -> None:
+    def __init__(self, directory: Path, port: int, bytecode: Path | None = None) -> None:
         self.directory = directory
         self.port = port
+        self.bytecode = bytecode or directory / "bytecode"
         self.token = ""
         self.steps = itertools.count(1)
         """Step numbers that no run has used yet: a report's key is stored once."""
@@ -90,7 +93,7 @@ class Cluster:
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {
             **kept,
-            "PYTHONPYCACHEPREFIX": str(self.directory / "bytecode"),
+            "PYTHONPYCACHEPREFIX": str(self.bytecode),
             "HOME": str(self.directory),
             "XDG_CONFIG_HOME": str(self.directory / "config"),
             "PYTHONPATH": str(ROOT / "src"),
@@ -148,14 +151,17 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def start_cluster(*, agents: int = 1) -> Iterator[Cluster]:
+def start_cluster(*, agents: int = 1, is_first: bool = False) -> Iterator[Cluster]:
     """A running cluster, logged in; it is gone after the block, however that ends.
 
-    Without agents of its own it may be used as soon as it answers.
+    Args:
+        agents: of its own; without any it may be used as soon as it answers.
+        is_first: compiles what it imports, as the first one after an installation does. All
+            others of this process share their bytecode.
     """
     directory = Path(tempfile.mkdtemp(prefix="det-bench-"))
     directory.chmod(0o711)  # started by root, PostgreSQL runs under an account of its own
-    cluster = Cluster(directory, free_port())
+    cluster = Cluster(directory, free_port(), None if is_first else _shared_bytecode())
     try:
         try:
             cluster.up(agents)
@@ -202,6 +208,14 @@ def until(claim: Callable[[], bool], limit_s: float, what: str, *, pause_s: floa
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {limit_s:.0f} s in vain for {what}")
         time.sleep(pause_s)
+
+
+@functools.cache
+def _shared_bytecode() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="det-bench-bytecode-"))
+    path.chmod(0o755)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 def _show_logs(cluster: Cluster) -> None:

@@ -16,7 +16,7 @@ from bench.cluster import Cluster, start_cluster
 from bench.figure import SMOKE_FACTOR, CannotMeasure, Figure, Limit, Load, Measured
 
 SMOKE_TRIES = 3
-BUSY_S = 0.5
+BUSY_S, SMOKE_BUSY_S = 0.5, 0.1
 """How long is looked at what the machine does besides: a busy one measures something else."""
 
 
@@ -96,7 +96,7 @@ def _line(figure: Figure, shared: Shared, *, is_smoke: bool = False) -> dict[str
     load = figure.smoke if is_smoke else figure.full
     first = figure.limits[0]
     line: dict[str, Any] = {"name": figure.name, "unit": first.unit, "target": first.target}
-    busy_percent = psutil.cpu_percent(BUSY_S)
+    busy_percent = psutil.cpu_percent(SMOKE_BUSY_S if is_smoke else BUSY_S)
     try:
         runs = list(_runs(figure, load, shared))
     except CannotMeasure as error:

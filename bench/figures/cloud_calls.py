@@ -32,5 +32,5 @@ FIGURE = Figure(
     measure_alone=measure,
     needs="nothing",
     full=Load(runs=1, seconds=180.0),
-    smoke=Load(runs=1, seconds=30.0),
+    smoke=Load(runs=1, seconds=18.0),
 )

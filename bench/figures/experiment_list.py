@@ -100,6 +100,7 @@ LARGE = Figure(
     measure=measure,
     full=Load(runs=1, seconds=2.0, count=5 * EXPERIMENTS),
     smoke=Load(runs=1, seconds=0.3, count=EXPERIMENTS // 10),
+    in_smoke=False,  # it would be `experiment_list` once more
     needs="own",
 )
 """A million runs in one project."""

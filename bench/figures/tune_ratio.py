@@ -40,7 +40,7 @@ def _determined(trials: int) -> float:
         "max_concurrent_trials": SLOTS,
     }
     since = time.monotonic()
-    with start_cluster(agents=SLOTS) as cluster:
+    with start_cluster(agents=SLOTS, is_first=True) as cluster:
         experiment_id = experiments.submit(cluster, "train_one_second.py", searcher=searcher)
         experiments.wait_until_ended(cluster, experiment_id, LIMIT_S)
         return time.monotonic() - since
