@@ -2,7 +2,8 @@
 
 Journeys of one module share a browser; those of one worker share the cluster. Each journey makes
 what it changes. Pages that break are kept: a failed journey leaves a trace and a picture below
-`WEBUI_TRACES` (else the directory of temporary files), and pytest prints where.
+`WEBUI_TRACES` (else the directory of temporary files), and pytest prints where. If that variable
+is set, a trace also has pictures of all steps, which cost a quarter of the browser's time.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def visit(request: pytest.FixtureRequest, browser: Any) -> Iterator[Callable[...
 
     def new(address: str, user: str | None = "admin", **options: Any) -> Visitor:
         visitor = Visitor(browser, address, user, **options)
-        visitor.context.tracing.start(screenshots=True, snapshots=True)
+        visitor.context.tracing.start(screenshots="WEBUI_TRACES" in os.environ, snapshots=True)
         made.append(visitor)
         return visitor
 
