@@ -11,6 +11,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_VENV := .venv-torch
 TORCH_DISK_GB := 15
+TORCH_PACKAGES := torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest
+# Another name for other packages: an older environment is made again.
+TORCH_STAMP = $(TORCH_VENV)/.installed-$(firstword $(TORCH_PACKAGES))
 REQUESTS ?= 100000
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --no-compile --require-hashes --only-binary :all: -r requirements
@@ -26,7 +29,8 @@ ADVISORIES ?=
 NEWER_THAN = $(BIN)/vermin --quiet --no-tips --violations -t=$(1)-
 
 .PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check lint bench bench-smoke chaos \
-  fuzz test-compat test-gpu docs clean lock lock-upgrade check-lock sbom audit mutants
+  environments fuzz fuzz-environment torch-environment test-torch test-compat test-gpu docs clean \
+  lock lock-upgrade check-lock sbom audit mutants
 
 $(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -69,21 +73,30 @@ test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made f
 test-compat: $(STAMP)  ## the published client (0.38.1) against this master
 	@$(BIN)/python -m pytest -q tests/compat
 
-test-torch: $(STAMP)  ## PyTorch's launcher and trials, in an environment of its own
-	@free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
+environments: fuzz-environment torch-environment  ## what fuzz and test-torch need: beside other work
+
+torch-environment:
+	@test -f $(TORCH_STAMP) && exit; \
+	free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
 	if [ ! -x $(TORCH_VENV)/bin/python ] && [ $$free -lt $(TORCH_DISK_GB) ]; then \
 	  echo "test-torch is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free"; exit 0; fi; \
-	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV); \
-	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest && \
-	TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
+	$(PYTHON) -m venv --clear $(TORCH_VENV) && \
+	$(TORCH_VENV)/bin/python $(PIP_INSTALL) --no-compile $(TORCH_PACKAGES) && \
+	{ $(TORCH_VENV)/bin/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(TORCH_VENV)/lib || true; } && \
+	touch $(TORCH_STAMP)
+
+test-torch: $(STAMP) torch-environment  ## PyTorch's launcher and trials, in an environment of its own
+	@test ! -f $(TORCH_STAMP) || \
+	  TORCH_PYTHON=$$PWD/$(TORCH_VENV)/bin/python3 $(BIN)/python -m pytest -q tests/pytorch
 
 test-gpu: $(STAMP)  ## slots that are NVIDIA's GPUs; TORCH_PYTHON is a Python with PyTorch
 	@TORCH_PYTHON=$(TORCH_PYTHON) $(BIN)/python -m pytest -q tests/gpu
 
-fuzz: $(STAMP)  ## generated requests to all routes of a running master: no 5xx
+fuzz-environment:
 	@test .venv-fuzz/bin/st -nt requirements/fuzz.txt || { $(PYTHON) -m venv --clear .venv-fuzz && \
 	  .venv-fuzz/bin/python $(NEW_PIP) && .venv-fuzz/bin/python $(LOCKED)/fuzz.txt && touch .venv-fuzz/bin/st; }
+
+fuzz: $(STAMP) fuzz-environment  ## generated requests to all routes of a running master: no 5xx
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
 check: lint  ## format, lint, types, imports, oldest Python, sizes, fast tests
