@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The demo and the tests in a fresh clone, as a user without rights who exists for this run only.
-# Only root can make a user. Usage: tests/unprivileged.sh [PATH_OF_TESTS ...] (all, when none is named)
+# Only root can make a user. Usage: tests/unprivileged.sh [PATH_OF_TESTS ...] (all, when none is named).
+# With paths, a web UI that is built here already is taken over: tests/bare.sh builds it as a user.
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v useradd runuser >/dev/null; then
@@ -54,6 +55,10 @@ fi
 if ! git clone --quiet "$source_root" "$home/determined" 2>/dev/null; then # no repository, or not ours
   cp -a "$source_root" "$home/determined"
   rm -rf "$home"/determined/.venv "$home"/determined/.venv-* "$home"/determined/webui/node_modules
+fi
+built=src/determined_master/webui
+if [ $# -gt 0 ] && [ -f "$source_root/$built/.hash" ]; then
+  cp -aT "$source_root/$built" "$home/determined/$built"
 fi
 chown -R "$user" "$home"
 cd "$home/determined"
