@@ -296,9 +296,13 @@ class Cluster(ClusterApi):
         log = self.root / f"{name}.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
-    def task_text(self, task: str) -> str:
-        """A task's log as far as it is stored."""
-        lines = self.session().get(f"/api/v1/tasks/{task}/logs").text.splitlines()
+    def task_text(self, task: str, *, follow: bool = False) -> str:
+        """A task's log as far as it is stored; with `follow`, to the end of a task that has ended.
+
+        An end that a new master finds is reported before the output.
+        """
+        given = {"follow": "true"} if follow else {}
+        lines = self.session().get(f"/api/v1/tasks/{task}/logs", params=given).text.splitlines()
         return "".join(json.loads(line)["result"]["message"] for line in lines)
 
     def _answers(self) -> bool:

@@ -58,7 +58,7 @@ FAULTS = {
     ],
     "a master is killed while 50 pods run, and again while they end": [
         "tests/e2e/test_many_pods.py::"
-        "test_a_master_killed_twice_among_50_pods_loses_and_doubles_none"
+        "test_a_master_killed_twice_among_many_pods_loses_and_doubles_none"
     ],
     "an image is nowhere": [f"{CONTRACT}test_an_image_that_is_nowhere_ends_it_with_its_name"],
     "an init container fails": [
