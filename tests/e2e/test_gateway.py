@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("gatewa
 @pytest.fixture(scope="module")
 def gateway(pods: Pods) -> Iterator[Gateway]:
     """A Gateway with three ports for tasks, and its controller."""
-    made = with_gateway(options()).gateway
+    made = with_gateway(options(), ports=3).gateway
     assert made is not None
     is_fake = isinstance(pods, PodsInMemory)
     kubeconfig = str(pods.running.kubeconfig) if isinstance(pods, PodsInMemory) else KUBECONFIG

@@ -31,14 +31,14 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer", "minimum": 1, "maximum": 
 WHOLE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def with_gateway(options: ClusterOptions) -> ClusterOptions:
-    """A Gateway of its own with five ports, at which nothing listens now."""
-    first = next(port for port in iter(free_port, None) if _are_free(port, PORTS))
+def with_gateway(options: ClusterOptions, ports: int = PORTS) -> ClusterOptions:
+    """A Gateway of its own with so many ports, at which nothing listens now."""
+    first = next(port for port in iter(free_port, None) if _are_free(port, ports))
     made = Gateway(
         name=f"tasks-{new_uuid().hex[:8]}",
         namespace="default",
         host="127.0.0.1",
-        ports=PortRange(first, first + PORTS - 1),
+        ports=PortRange(first, first + ports - 1),
     )
     return replace(options, gateway=made)
 
