@@ -146,6 +146,23 @@ def test_a_pod_does_not_have_the_masters_own_secrets_volumes_and_connections(way
     assert built(1, options(), pod=elsewhere), "no name is reserved"
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"spec": {"volumes": [
+            {"name": "v", "secret": {"secretName": "sh.helm.release.v1.r.v12"}}]}},
+        {"spec": {"containers": [{"name": MAIN, "envFrom": [
+            {"secretRef": {"name": "sh.helm.release.v1.my.app.v1"}}]}]}},
+        {"metadata": {"annotations": {"sidecar.example/secret": "sh.helm.release.v1.r.v1:/x"}}},
+    ],
+    ids=["volume", "variables", "annotation"],
+)  # fmt: skip
+def test_a_pod_does_not_have_the_secrets_in_which_helm_keeps_all_values(way: Any) -> None:
+    """Their names change with each upgrade, so no setting lists them."""
+    with pytest.raises(ValueError, match=r"names sh\.helm\.release\.v1\.\S+, which is kept"):
+        built(1, options(), pod=PodTerms(pool="default", pod_spec=way))
+
+
 def test_a_reserved_name_does_not_stand_for_parts_of_the_pod_itself() -> None:
     own = {
         "metadata": {"labels": {"tls": "yes"}},

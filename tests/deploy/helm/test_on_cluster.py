@@ -146,10 +146,12 @@ def test_the_nodes_are_listed_and_the_first_password_is_random(installed: Instal
             {"secretRef": {"name": f"determined-passwords-{RELEASE}"}}]}]}),
         ({}, {"volumes": [{"name": "v", "secret": {
             "secretName": f"determined-master-config-{RELEASE}"}}]}),
+        ({}, {"volumes": [{"name": "v", "secret": {
+            "secretName": f"sh.helm.release.v1.{RELEASE}.v1"}}]}),
         ({}, {"serviceAccountName": f"determined-master-{RELEASE}"}),
         ({"labels": {"app": f"determined-master-{RELEASE}"}}, {}),
     ],
-    ids=["passwords", "settings", "account", "connections"],
+    ids=["passwords", "settings", "release", "account", "connections"],
 )  # fmt: skip
 def test_a_task_of_a_user_has_nothing_of_the_master(
     installed: Installation, metadata: dict[str, Any], spec: dict[str, Any]

@@ -17,6 +17,8 @@ _OF_A_TASK = re.compile(
 )
 """Names of the pods and Secrets of tasks, and of what Kubernetes makes for pods (`POD-VOLUME`)."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_OF_HELM = r"sh\.helm\.release\.v1\.[a-z0-9.-]+"
+"""Secrets in which Helm keeps all values and objects of a release, also the random passwords."""
 _HOLDS = {"-pull": "secrets", "-slots": "devices"}
 _PROGRAM = ("name", "args", "command", "image", "workingDir")
 _LOCAL: Mapping[str, tuple[str, ...]] = {
@@ -53,9 +55,8 @@ def reserved_name(pod: Any, reserved: Collection[str], account: str = "") -> str
             find their pods.
         account: the service account of the master, whose tokens are in Secrets named for it.
     """
-    parts = [*map(re.escape, reserved), *([f"{re.escape(account)}-token-\\w+"] if account else [])]
-    if not parts:
-        return None
+    of_account = [f"{re.escape(account)}-token-\\w+"] if account else []
+    parts = [_OF_HELM, *map(re.escape, reserved), *of_account]
     names = re.compile(rf"(?<![{_EDGE}])(?:{'|'.join(parts)})(?![{_EDGE}])")
     for key, text in _naming_texts(pod):
         in_json = key == "annotations"
