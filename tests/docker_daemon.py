@@ -1,7 +1,11 @@
 """A Docker daemon of the tests' own.
 
 Everything lies in one temporary directory; nothing of a daemon that runs on the machine is
-touched. Bridges and packet filters are left alone: containers use the machine's network.
+touched. Packet filters are left alone: the daemon has a bridge of its own and changes no rules.
+Containers of most tests use the machine's network, where masters and registries listen.
+
+Docker without a bridge (`--bridge none`) deletes `docker0`, which is that of the machine's own
+daemon. A daemon that must have none therefore runs in a network namespace of its own.
 """
 
 from __future__ import annotations
@@ -15,12 +19,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn
+from typing import IO, NoReturn
 
 from tests.debian_tree import PATH, CannotRun, build_tree
 from tests.standstill import standing_still
-from tests.subnets import free_subnet
-from tests.watchdog import Watchdog, unmount
+from tests.subnets import Bridge, CannotBridge, bridge
+from tests.watchdog import Watchdog, interface_of, unmount
 
 IMAGE = "determined-test:1"
 _START_S = 60.0
@@ -46,14 +50,13 @@ def missing() -> str | None:
 class Daemon:
     """One daemon; can be stopped, killed and started again."""
 
-    def __init__(self, root: Path, *options: str) -> None:
+    def __init__(self, root: Path, bridge: Bridge | None, *options: str) -> None:
         self.root = root
+        self.bridge = bridge
         self.socket = root / "docker.sock"
         self.process: subprocess.Popen[bytes] | None = None
         self._containerd: subprocess.Popen[bytes] | None = None
         self._options = options
-        self.net = ""
-        """First three numbers of its containers' addresses, where they have a network."""
 
     @property
     def address(self) -> str:
@@ -64,11 +67,13 @@ class Daemon:
         """Start it; returns once it answers, or raises CannotRun."""
         if self._containerd is None:
             self._start_containerd()
+        bridge = self.bridge.name if self.bridge else "none"
         command = [
+            *(() if self.bridge else ("unshare", "--net")),
             *("dockerd", "--data-root", str(self.root / "data")),
             *("--exec-root", str(self.root / "exec"), "--pidfile", str(self.root / "pid")),
             *("--containerd", str(self.root / "containerd.sock")),
-            *("--host", self.address, "--bridge", "none", "--iptables=false"),
+            *("--host", self.address, "--bridge", bridge, "--iptables=false"),
             *("--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
             *("--log-level", "warn", "--live-restore", "--max-download-attempts", "1"),
             *self._options,
@@ -177,8 +182,15 @@ def processes_of(root: Path) -> list[int]:
 
 
 @contextlib.contextmanager
-def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
-    """A daemon that is gone at the end, with all it had; its data on a disk of that size.
+def daemon(
+    *options: str, data_bytes: int | None = None, has_bridge: bool = True
+) -> Iterator[Daemon]:
+    """A daemon that is gone at the end, with all it had.
+
+    Args:
+        options: of `dockerd`; the last of a flag wins.
+        data_bytes: size of a disk of its own for its data.
+        has_bridge: without one, it reaches no registry, and its containers have no network.
 
     Raises CannotRun.
     """
@@ -187,8 +199,13 @@ def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
         raise CannotRun(reason)
     root = Path(tempfile.mkdtemp(prefix="det-docker-", dir="/tmp"))
     root.chmod(0o711)
-    made = Daemon(root, *options)
-    with Watchdog(root):
+    with Watchdog(root), contextlib.ExitStack() as stack:
+        try:
+            own = stack.enter_context(bridge(interface_of(root))) if has_bridge else None
+        except CannotBridge as error:
+            root.rmdir()
+            raise CannotRun(str(error)) from error
+        made = Daemon(root, own, *options)
         if data_bytes is not None:
             (root / "data").mkdir()
             size = f"size={data_bytes}"
@@ -201,33 +218,6 @@ def daemon(*options: str, data_bytes: int | None = None) -> Iterator[Daemon]:
             made.stop()
             unmount(str(root))
             shutil.rmtree(root, ignore_errors=True)
-
-
-class Bridge(NamedTuple):
-    """A bridge, and the first three numbers of the addresses on it."""
-
-    name: str
-    net: str
-
-
-@contextlib.contextmanager
-def bridge() -> Iterator[Bridge]:
-    """A bridge of the tests' own, which no packet filter knows. Raises CannotRun."""
-    name, net = f"det{os.getpid()}", free_subnet("172.29")
-    commands = (
-        ("ip", "link", "add", name, "type", "bridge"),
-        ("ip", "address", "add", f"{net}.1/24", "dev", name),
-        ("ip", "link", "set", name, "up"),
-    )
-    try:
-        for command in commands:
-            done = subprocess.run(command, capture_output=True, check=False)
-            if done.returncode:
-                said = done.stderr.decode().strip()
-                raise CannotRun(f"{' '.join(command)}: {said}")
-        yield Bridge(name, net)
-    finally:
-        subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
 def build_image(to: Daemon, scratch: Path) -> str:

@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
 import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.watchdog import remove_interface
+
+
+class CannotBridge(Exception):
+    """This machine makes no bridges; the text says why."""
+
+
+class Bridge(NamedTuple):
+    """A bridge, and the first three numbers of the addresses on it."""
+
+    name: str
+    net: str
+
+
+@contextlib.contextmanager
+def bridge(name: str) -> Iterator[Bridge]:
+    """A bridge of the tests' own, which no packet filter knows. Raises CannotBridge."""
+    net = free_subnet("172.29")
+    commands = (
+        ("ip", "link", "add", name, "type", "bridge"),
+        ("ip", "address", "add", f"{net}.1/24", "dev", name),
+        ("ip", "link", "set", name, "up"),
+    )
+    try:
+        if shutil.which("ip") is None:
+            raise CannotBridge("ip is not installed (Debian's package iproute2)")
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise CannotBridge(f"{' '.join(command)}: {done.stderr.strip()}")
+        yield Bridge(name, net)
+    finally:
+        remove_interface(name)
 
 
 def free_subnet(first: str) -> str:

@@ -4,7 +4,7 @@ A run that is interrupted, killed or out of time never reaches the ends of its f
 they have started has sessions of its own. A watchdog is one small process for one directory: when
 its owner's end of a pipe closes without a word, it ends every process that has the directory in
 its command line or its environment, with all of their children, and removes the directory
-with that of its database (`quick_disk.py`), to which a link in it leads.
+with that of its database (`quick_disk.py`), to which a link in it leads, and its bridge.
 
 Standard library only: it is started without site packages, in some 20 ms.
 """
@@ -73,6 +73,7 @@ def main() -> None:
         return
     end_all(root)
     unmount(root)
+    remove_interface(interface_of(Path(root)))
     for link in Path(root).glob("*"):
         if link.is_symlink() and os.readlink(link).startswith(_DATABASES):
             shutil.rmtree(os.readlink(link), ignore_errors=True)
@@ -120,6 +121,17 @@ def unmount(root: str) -> None:
     mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
     for path in sorted((m for m in mounted if m.startswith(f"{root}/")), reverse=True):
         subprocess.run(["/bin/umount", "-l", path], capture_output=True, check=False)
+
+
+def interface_of(root: Path) -> str:
+    """The name of the network interface that a directory may have."""
+    return f"det-{root.name[-8:]}"
+
+
+def remove_interface(name: str) -> None:
+    """Remove a network interface, if it is there."""
+    if (ip := shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin")) is not None:
+        subprocess.run([ip, "link", "delete", name], capture_output=True, check=False)
 
 
 def _has(path: str, mark: bytes) -> bool:

@@ -25,7 +25,6 @@ from tests.debian_tree import CannotRun
 from tests.docker_daemon import (
     IMAGE,
     Daemon,
-    bridge,
     daemon,
     import_image,
     missing,
@@ -322,12 +321,6 @@ class TestImages:
             await driver.launch(spec("pass", image=images.image))
         assert images.pulls >= 2
 
-    async def test_a_daemon_without_a_bridge_is_an_error(self, driver: RuntimeDriver) -> None:
-        driver.defaults = {"image": IMAGE}
-        with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
-            await driver.launch(spec("import time", "time.sleep(600)"))
-        assert driver.handles == []
-
 
 @pytest.fixture(scope="module")
 def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
@@ -338,22 +331,16 @@ def bridged(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     debian_tree: Path = request.getfixturevalue("debian_tree")
     options = ("--userland-proxy=true", "--live-restore=false")
     try:
-        with bridge() as (name, net), daemon(*options, "--bridge", name) as made:
-            made.net = net
+        with daemon(*options) as made:
             import_image(made, debian_tree)
             yield made
     except CannotRun as error:
-        pytest.skip(f"no bridge here: {error}")
+        pytest.skip(f"no Docker here: {error}")
 
 
 @pytest.fixture
 def plain(bridged: Daemon, tmp_path: Path) -> RuntimeDriver:
-    settings = Settings(
-        master_host="m", agent_id="a", work_dir=str(tmp_path), docker_host=bridged.address
-    )
-    made = RuntimeDriver(DockerRuntime(settings, tmp_path), tmp_path)
-    made.defaults = {"image": IMAGE}
-    return made
+    return driver_of(bridged, tmp_path)
 
 
 class TestAPlainDaemon:
@@ -374,7 +361,8 @@ class TestAPlainDaemon:
             )
         )
         first, second = handle.addresses()
-        assert first.container_ip.startswith(f"{bridged.net}.")
+        assert bridged.bridge is not None
+        assert first.container_ip.startswith(f"{bridged.bridge.net}.")
         assert (first.host_ip, first.container_port, second.container_port) == ("", 1734, 1735)
         assert first.host_port not in (1734, second.host_port)
         await until(lambda: lines_of(directory) == ["ready"])
@@ -403,3 +391,22 @@ class TestAPlainDaemon:
         assert end.failure.type == "restore_error"
         assert "set live-restore" in end.failure.message
         await plain.runtime.remove(directory.container_id)
+
+
+def driver_of(docker: Daemon, root: Path) -> RuntimeDriver:
+    """With default options: nobody chose a network."""
+    settings = Settings(
+        master_host="m", agent_id="a", work_dir=str(root), docker_host=docker.address
+    )
+    made = RuntimeDriver(DockerRuntime(settings, root), root)
+    made.defaults = {"image": IMAGE}
+    return made
+
+
+async def test_a_daemon_without_a_bridge_is_an_error(debian_tree: Path, tmp_path: Path) -> None:
+    with daemon(has_bridge=False) as docker:
+        import_image(docker, debian_tree)
+        driver = driver_of(docker, tmp_path)
+        with pytest.raises(LaunchFailed, match=r"it has no network.*network_mode to host"):
+            await driver.launch(spec("import time", "time.sleep(600)"))
+        assert driver.handles == []
