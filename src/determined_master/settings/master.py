@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.sections.storage import MASTER_STORAGE
+from determined_master.domain.config.sizes import ConfigLimits
 from determined_master.domain.errors import InvalidArgument
 from determined_master.settings.check import check, upgrade
 from determined_master.settings.command import Command, override, parse_command_line
@@ -101,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[AdditionalManager, ...] | None,
         Meta(description="Kubernetes clusters besides the first manager, which is the default."),
     ] = None
+    config_limits: ConfigLimits = ConfigLimits()
     launch_error: Annotated[
         bool, Meta(description="Whether a request larger than the cluster is refused.")
     ] = True

@@ -73,7 +73,7 @@ CASES = [
     refusal(
         "experiment-config 12.proxy_ports",
         {"environment": {"proxy_ports": [{"proxy_port": 1000 + n} for n in range(33)]}},
-        "environment.proxy_ports: has 33 ports, and at most 32 are reached",
+        "environment.proxy_ports: has 33 ports, at most 32 allowed",
     ),
     refusal(
         "experiment-config 12.pod_restrictions 25.pod_spec 1.disallowProperties",

@@ -2,6 +2,7 @@ import pytest
 from tests.covers import covers
 from tests.domain.search.builders import SPACE, adaptive, halving
 
+from determined_master.domain.config.sizes import ConfigLimits
 from determined_master.domain.search.adaptive_asha import (
     adaptive_brackets,
     bracket_sizes,
@@ -165,22 +166,34 @@ def test_a_search_that_cannot_be_laid_out_is_refused_by_field(field, value) -> N
     ("search", "words"),
     [
         (adaptive(max_rungs=2**62, divisor=1.0001, **WITHOUT_END), r"max_rungs .* 1\.0001"),
-        (adaptive(max_rungs=2**62, divisor=1 + 2**-52, **WITHOUT_END), "max_rungs .* in all"),
-        (adaptive(mode="conservative", max_rungs=200, divisor=1.01, **WITHOUT_END), "20100"),
-        (adaptive(bracket_rungs=(2**62, 2**62)), f"bracket_rungs .* {2**63} rungs"),
+        (
+            adaptive(max_rungs=2**62, divisor=1 + 2**-52, **WITHOUT_END),
+            "max_rungs .* rungs, at most 2,500 allowed",
+        ),
+        (
+            adaptive(mode="conservative", max_rungs=200, divisor=1.01, **WITHOUT_END),
+            "200 brackets, at most 64",
+        ),
+        (adaptive(bracket_rungs=(2**62, 2**62)), f"bracket_rungs .* {2**63:,} rungs"),
         (adaptive(bracket_rungs=(600, 2)), "to the power of 599, for a bracket of 600 rungs"),
-        (halving(num_rungs=2**62), "num_rungs .* at most 10000 are kept: lower num_rungs"),
+        (halving(num_rungs=2**62), "num_rungs .* ask an admin to raise config_limits.max_rungs"),
         (halving(num_rungs=1000), "to the power of 999"),
+        (adaptive(bracket_rungs=(1,) * 65), "65 brackets, at most 64 .*max_brackets"),
     ],
 )
 def test_rungs_without_bound_are_refused_before_any_is_laid_out(search, words) -> None:
     with pytest.raises(SearchError, match=words):
-        build(search, SPACE, 1)
+        build(search, SPACE, 1, ConfigLimits())
+
+
+def test_a_stored_search_stays_valid_when_a_limit_is_lowered() -> None:
+    stored = adaptive(bracket_rungs=(1,) * 65)
+    assert build(stored, SPACE, 1).preview()
 
 
 def test_the_rungs_of_the_longest_training_are_few_enough() -> None:
     longest = adaptive(mode="conservative", max_rungs=2**62, divisor=2, **WITHOUT_END)
-    assert sum(t.count for t in build(longest, SPACE, 1).preview()) >= 2**62
+    assert sum(t.count for t in build(longest, SPACE, 1, ConfigLimits()).preview()) >= 2**62
 
 
 @covers("experiment-config 7.default_minimum")

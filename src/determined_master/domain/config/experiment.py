@@ -28,6 +28,7 @@ from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, 
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sections.grid import check_grid
 from determined_master.domain.config.sections.searcher import check_time
+from determined_master.domain.config.sizes import check_sizes
 from determined_master.domain.config.template import read_part
 
 __all__ = [
@@ -88,8 +89,11 @@ def build_experiment(
     EXPERIMENT.read(config, ROOT, report)  # valid layers may not fit together
     completed = EXPERIMENT.complete(config)
     EXPERIMENT.find_gaps(completed, ROOT, report)
-    _check_whole(completed, is_managed, report)
+    _check_whole(completed, layers, report)
+    if is_managed:
+        _check_entrypoint(completed, report)
     if not report.problems:
+        check_sizes(completed, layers.limits, report)
         check_limits(completed, layers, report)
     if report.problems:
         raise ConfigErrors(blamed(report.problems, layers.policies, own))
@@ -152,12 +156,12 @@ def _fill(config: dict[str, Any], section: str, key: str, value: Any) -> None:
         config[section] = {**held, key: value}
 
 
-def _check_whole(config: Mapping[str, Any], is_managed: bool, report: ProblemReport) -> None:
+def _check_whole(config: Mapping[str, Any], layers: ConfigLayers, report: ProblemReport) -> None:
     """Report problems that only a completed configuration shows."""
     searcher = config.get("searcher") or {}
     check_time(searcher, f"{ROOT}.searcher", report)
     if searcher.get("name") == "grid" and config.get("hyperparameters") is not None:
-        check_grid(config["hyperparameters"], f"{ROOT}.hyperparameters", report)
+        check_grid(config["hyperparameters"], f"{ROOT}.hyperparameters", layers.limits, report)
     if bool(config.get("workspace")) != bool(config.get("project")):
         lacking = "project" if config.get("workspace") else "workspace"
         text = f"must provide both workspace and project, or neither; {lacking} is missing"
@@ -169,5 +173,8 @@ def _check_whole(config: Mapping[str, Any], is_managed: bool, report: ProblemRep
     if isinstance(entrypoint, str) and _TRIAL_CLASS.fullmatch(entrypoint):
         text = "a trial class as entrypoint is deprecated: name the command that trains"
         report.warn(f"{ROOT}.entrypoint", text)
-    if is_managed and not entrypoint and not report.has_problem_at(f"{ROOT}.entrypoint"):
+
+
+def _check_entrypoint(config: Mapping[str, Any], report: ProblemReport) -> None:
+    if not config.get("entrypoint") and not report.has_problem_at(f"{ROOT}.entrypoint"):
         report.problem(f"{ROOT}.entrypoint", NO_ENTRYPOINT, is_gap=True, bare=NO_ENTRYPOINT)

@@ -32,6 +32,7 @@ from determined_master.domain.config.sections.mounts import (
 )
 from determined_master.domain.config.sections.pod_spec import POD_SPEC
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY, MemorySize
+from determined_master.domain.config.sizes import ConfigLimits
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.task.containers import typed_containers
 from determined_master.domain.task.limits import limits_of, needs_of
@@ -66,6 +67,7 @@ class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_storage: Mapping[str, Any] | None = None
     policies: Policies = Policies()
     workspace_id: int = 1
+    limits: ConfigLimits = ConfigLimits()
 
 
 TASK_CONTAINER_DEFAULTS = Object(

@@ -18,6 +18,7 @@ from determined_master.domain.config.layers import (
 from determined_master.domain.config.policies.rules import find_violations
 from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.config.schema.values import type_name
+from determined_master.domain.config.sizes import check_sizes
 from determined_master.domain.config.task_schema import schema_of
 from determined_master.domain.config.template import read_part
 from determined_master.domain.durations import format_duration, parse_duration
@@ -119,6 +120,7 @@ def build_task(
     completed: dict[str, Any] = msgspec.to_builtins(schema.complete(config))
     schema.find_gaps(completed, ROOT, report)
     if not report.problems:
+        check_sizes(completed, layers.limits, report)
         check_limits(completed, layers, report)
     if report.problems:
         raise TaskErrors(kind, report.problems)

@@ -59,10 +59,6 @@ MAX_CREATED = 1000
 unlimited search would create all its trials in one transaction."""
 
 
-MAX_RUNGS = 10_000
-"""Rungs of all brackets of a search; every event visits its brackets."""
-
-
 def replacements(trials: int) -> int:
     """How many invalid trials a search of so many trials replaces.
 

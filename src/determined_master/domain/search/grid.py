@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from determined_master.domain.config.sections.grid import MAX_GRID_POINTS
 from determined_master.domain.config.sections.hyperparameters import (
     Categorical,
     Const,
@@ -85,12 +84,6 @@ class GridSearch:
         self, space: HyperparameterSpace, seed: int, *, max_concurrent_trials: int
     ) -> None:
         self._points = GridPoints(space)
-        if self._points.size > MAX_GRID_POINTS:
-            raise SearchError(
-                f"the grid has {self._points.size:,} points, more than the "
-                f"{MAX_GRID_POINTS:,} that a search may have; lower the counts of its "
-                "hyperparameters, or use random search"
-            )
         self._stream = Stream(seed)
         self._first = min(self._points.size, max_concurrent_trials or self._points.size)
 

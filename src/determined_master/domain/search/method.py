@@ -23,6 +23,7 @@ from determined_master.domain.config.sections.searcher import (
     SearcherConfig,
     Single,
 )
+from determined_master.domain.config.sizes import ConfigLimits, remedy
 from determined_master.domain.search.adaptive_asha import (
     adaptive_brackets,
     bracket_sizes,
@@ -30,7 +31,6 @@ from determined_master.domain.search.adaptive_asha import (
 )
 from determined_master.domain.search.asha import HalvingSearch, MetricNames, async_bracket
 from determined_master.domain.search.decision import (
-    MAX_RUNGS,
     Create,
     SearchDecision,
     SearchError,
@@ -121,11 +121,17 @@ class SearchContext:
     memory: SearchMemory
 
 
-def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> SearchMethod:
+def build(
+    searcher: SearcherConfig,
+    space: HyperparameterSpace,
+    seed: int,
+    limits: ConfigLimits | None = None,
+) -> SearchMethod:
     """The search method of a configuration.
 
     Args:
         seed: the experiment's seed; its low 32 bits are used.
+        limits: for a submitted configuration; None for a stored one, which stays valid.
 
     Raises:
         SearchError: the configuration is valid but no such search can run.
@@ -147,7 +153,7 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
         case Grid():
             return GridSearch(space, seed, max_concurrent_trials=searcher.max_concurrent_trials)
         case AdaptiveAsha() | AsyncHalving():
-            return _build_halving(searcher, space, seed)
+            return _build_halving(searcher, space, seed, limits)
         case Removed():
             return RemovedSearch(searcher.name)
         case _:
@@ -155,7 +161,10 @@ def build(searcher: SearcherConfig, space: HyperparameterSpace, seed: int) -> Se
 
 
 def _build_halving(
-    searcher: AdaptiveAsha | AsyncHalving, space: HyperparameterSpace, seed: int
+    searcher: AdaptiveAsha | AsyncHalving,
+    space: HyperparameterSpace,
+    seed: int,
+    limits: ConfigLimits | None,
 ) -> HalvingSearch:
     trials, divisor, at_once = (
         searcher.max_trials,
@@ -173,32 +182,37 @@ def _build_halving(
         raise SearchError(f"searcher.divisor is {divisor}; it must be above 1")
     if isinstance(searcher, AsyncHalving):
         rungs = searcher.num_rungs
-        _check_rungs("num_rungs", [rungs], divisor)
+        _check_rungs("num_rungs", [rungs], divisor, limits)
         brackets = [async_bracket(rungs, divisor, searcher.max_time, trials, at_once)]
     else:
         sizes = sorted(searcher.bracket_rungs, reverse=True)
         if not sizes:
             rungs = most_rungs(searcher.max_rungs, divisor, searcher.max_time, trials)
-            _check_rungs("max_rungs", [rungs], divisor)
+            _check_rungs("max_rungs", [rungs], divisor, limits)
             sizes = bracket_sizes(searcher.mode, rungs)
         if sizes[-1] < 1:
             raise SearchError(f"searcher.bracket_rungs has {sizes[-1]}; a bracket has 1 or more")
-        _check_rungs("bracket_rungs" if searcher.bracket_rungs else "max_rungs", sizes, divisor)
+        key = "bracket_rungs" if searcher.bracket_rungs else "max_rungs"
+        _check_rungs(key, sizes, divisor, limits)
         brackets = adaptive_brackets(sizes, divisor, searcher.max_time, trials, at_once)
     names = MetricNames(searcher.metric, searcher.time_metric)
     return HalvingSearch(space, seed, brackets=brackets, divisor=divisor, names=names)
 
 
-def _check_rungs(key: str, sizes: Sequence[int], divisor: float) -> None:
-    """Limit the brackets: thousands of rungs do not separate trials better.
+def _check_rungs(
+    key: str, sizes: Sequence[int], divisor: float, limits: ConfigLimits | None
+) -> None:
+    """Limit the brackets: every event visits them, and their counts are in the search's state.
 
     With a divisor close to 1, time and trials would allow any number of rungs.
     """
-    if sum(sizes) > MAX_RUNGS:
-        raise SearchError(
-            f"searcher.{key} and searcher.divisor {divisor} make {sum(sizes)} rungs in all "
-            f"brackets; at most {MAX_RUNGS} are kept: lower {key} or raise the divisor"
-        )
+    for count, noun in ((len(sizes), "brackets"), (sum(sizes), "rungs")):
+        limit = getattr(limits, f"max_{noun}", count)
+        if count > limit:
+            raise SearchError(
+                f"searcher.{key} and searcher.divisor {divisor} make {count:,} {noun}, "
+                f"{remedy(f'max_{noun}', limit)}"
+            )
     if (max(sizes) - 1) * math.log10(divisor) > MAX_POWER_OF_10:
         raise SearchError(
             f"searcher.divisor is {divisor}; to the power of {max(sizes) - 1}, for a bracket of "

@@ -70,6 +70,7 @@ def config_layers(settings: Settings, storage: Path | None) -> ConfigLayers:
         default_compute_pool=manager.default_compute_resource_pool,
         default_aux_pool=manager.default_aux_resource_pool,
         checkpoint_storage=checkpoint_storage,
+        limits=settings.config_limits,
     )
 
 

@@ -85,7 +85,8 @@ class ExperimentConfigs:
         )
         typed = built.typed
         try:
-            await asyncio.to_thread(build, typed.searcher, typed.hyperparameters, typed.seed)
+            space, limits = typed.hyperparameters, layers.limits
+            await asyncio.to_thread(build, typed.searcher, space, typed.seed, limits)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         check_place(place)

@@ -58,7 +58,8 @@ class SearchPreviews:
         )
         typed = built.typed
         try:
-            method = build(typed.searcher, typed.hyperparameters, seed or typed.seed)
+            space, limits = typed.hyperparameters, self._layers.limits
+            method = build(typed.searcher, space, seed or typed.seed, limits)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
         return SearchPreview(built.config["searcher"], method.preview())

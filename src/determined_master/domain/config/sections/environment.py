@@ -170,25 +170,12 @@ REGISTRY_AUTH = Object(
 )
 
 CAPABILITIES = ListOf(Text())
-MAX_PROXY_PORTS = 32
-
-
-def _few_proxy_ports(environment: dict[str, Any], at: str, report: ProblemReport) -> None:
-    """Limit the ports: each is in the state of every run, and in every list of tasks."""
-    count = len(environment.get("proxy_ports") or ())
-    if count > MAX_PROXY_PORTS:
-        report.problem(
-            f"{at}.proxy_ports",
-            f"has {count} ports, and at most {MAX_PROXY_PORTS} are reached through the master: "
-            "serve several pages at one port, by their paths",
-        )
-
 
 ENVIRONMENT = Object(
     {
         "image": Field(Image(), {}, "Container image, one for all device types or one for each."),
         "environment_variables": Field(Variables(), {}, "NAME=VALUE, in order."),
-        "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master, at most 32."),
+        "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master."),
         "ports": Field(
             MapOf(Integer(at_least=0, at_most=65535)), {}, "Ports of the container, by name."
         ),
@@ -197,6 +184,5 @@ ENVIRONMENT = Object(
         "add_capabilities": Field(CAPABILITIES, [], "Linux capabilities to add."),
         "drop_capabilities": Field(CAPABILITIES, [], "Linux capabilities to drop."),
         "pod_spec": Field(POD_SPEC, doc="Kubernetes pod to merge into the task's."),
-    },
-    rules=(_few_proxy_ports,),
+    }
 )

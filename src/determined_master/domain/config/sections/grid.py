@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from determined_master.domain.config.schema.problems import ProblemReport
-
-MAX_GRID_POINTS = 10_000_000
-"""A larger grid is probably a mistake: with one trial a second it would run four months."""
+from determined_master.domain.config.sizes import ConfigLimits, remedy
 
 _RANGES = ("int", "double", "log")
 
 
-def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> None:
+def check_grid(
+    config: Mapping[str, Any], at: str, limits: ConfigLimits, report: ProblemReport
+) -> None:
     """Report problems that prevent a grid search over a canonical space.
 
     A range inside a list needs a count too. A list is one constant, so a range in it is probably a
@@ -30,12 +30,9 @@ def check_grid(config: Mapping[str, Any], at: str, report: ProblemReport) -> Non
         elif kind == "const":
             for inner, lookalike in _within(spec.get("val"), path):
                 _points(lookalike, inner, report)
-    if points > MAX_GRID_POINTS:
-        report.problem(
-            at,
-            f"the grid has {_counted(points)} points, at most {MAX_GRID_POINTS:,} are allowed: "
-            "lower the counts or use the random searcher",
-        )
+    if points > limits.max_trials:
+        text = f"the grid has {_counted(points)} points, {remedy('max_trials', limits.max_trials)}"
+        report.problem(at, f"{text}; the random searcher tries some points of a large space")
 
 
 def _points(spec: Mapping[str, Any], path: str, report: ProblemReport) -> int:
