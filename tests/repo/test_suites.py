@@ -1,0 +1,178 @@
+"""What CI leaves out cannot break: the table of suites names all that a suite reads."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tools.suites.changes import VERIFIED, changed_files, choose, tracked_files
+from tools.suites.reads import are_access_times_kept, files_read, reset_access_times
+from tools.suites.references import sources_of
+from tools.suites.runs import Result
+from tools.suites.table import Suite, Table, deciding_path, faults, read_table, uncovered
+from tools.suites.verified import faults_of_verified, missing_runs, verified_text
+
+TABLE = read_table()
+OPTIONAL = [suite for suite in TABLE.suites if not suite.is_always_run]
+SCHEDULER = "src/determined_master/domain/schedule/why.py"
+
+
+@cache
+def files_named_by(name: str) -> frozenset[str]:
+    return frozenset(sources().closure(TABLE.suite(name).entries))
+
+
+@cache
+def sources():
+    return sources_of()
+
+
+def run_for(changed: Sequence[str] | None) -> list[Suite]:
+    return [c.suite for c in choose(TABLE, changed, "no reason") if c.is_run]
+
+
+def names_for(changed: Sequence[str] | None) -> set[str]:
+    return {suite.name for suite in run_for(changed)}
+
+
+def minutes_for(changed: Sequence[str] | None) -> float:
+    return sum(suite.minutes for suite in run_for(changed))
+
+
+def test_the_table_names_files_that_there_are_and_suites_that_prove_them() -> None:
+    assert faults(TABLE, tracked_files()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [suite.name for suite in OPTIONAL])
+def test_a_row_names_all_that_the_sources_of_its_suite_name(name: str) -> None:
+    assert uncovered(TABLE, TABLE.suite(name), files_named_by(name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [suite.name for suite in OPTIONAL])
+def test_a_row_without_a_path_that_its_suite_reads_fails(name: str) -> None:
+    suite = TABLE.suite(name)
+    read = max(files_named_by(name), key=lambda file: (deciding_path(suite, file) or "", file))
+    shorter = replace(
+        suite,
+        paths=[p for p in suite.paths if not read.startswith(p.partition("*")[0])],
+        elsewhere={p: n for p, n in suite.elsewhere.items() if not read.startswith(p)},
+    )
+    assert read in uncovered(TABLE, shorter, files_named_by(name))
+
+
+def test_a_suite_that_proves_nothing_of_a_path_is_a_fault() -> None:
+    torch = TABLE.suite("torch")
+    wrong = Table(TABLE.shared, [replace(torch, elsewhere={"webui": "torch"}), *TABLE.suites])
+    listed = faults(wrong, ["webui/src/main.tsx"])
+    assert "torch: a change of webui/src/main.tsx does not run torch" in listed
+
+
+@pytest.mark.parametrize(
+    ("changed", "suites", "minutes"),
+    [
+        (["docs/metrics.md"], set(), 15),
+        ([SCHEDULER], {"clusters", "figures"}, 35),
+        (["webui/src/main.tsx"], {"browser", "figures"}, 35),
+        (["src/determined/pytorch/__init__.py"], {"clusters", "figures", "torch"}, 35),
+        (["deploy/helm/determined/Chart.yaml"], {"clusters", "kubernetes"}, 35),
+    ],
+)  # fmt: skip
+def test_a_change_runs_what_it_can_break(
+    changed: list[str], suites: set[str], minutes: float
+) -> None:
+    always = {s.name for s in TABLE.suites if s.is_always_run}
+    assert names_for(changed) - always == suites
+    assert minutes_for(changed) <= minutes
+
+
+def test_everything_takes_at_most_75_minutes() -> None:
+    assert names_for(None) == {s.name for s in TABLE.suites} - {"small"}
+    assert minutes_for(None) <= 75
+
+
+@pytest.mark.parametrize("path", [".ci/run", "Makefile", "pyproject.toml", "requirements/dev.txt"])
+def test_a_change_of_what_all_share_runs_everything(path: str) -> None:
+    assert names_for([path]) == names_for(None)
+
+
+def test_a_part_of_a_suite_that_runs_is_left_out_with_the_reason() -> None:
+    reasons = {c.suite.name: c.reason for c in choose(TABLE, [SCHEDULER], "") if not c.is_run}
+    assert reasons["small"] == "it is part of clusters"
+    assert reasons["torch"] == "nothing it depends on has changed"
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    command = ["git", "-C", str(root), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_changes_are_those_since_the_commit_and_those_not_committed(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    for name in ("kept", "renamed", "edited"):
+        (tmp_path / name).write_text(name * 50)
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "first")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "mv", "renamed", "moved")
+    git(tmp_path, "commit", "--quiet", "-m", "second")
+    (tmp_path / "edited").write_text("other")
+    (tmp_path / "new").write_text("new")
+    assert changed_files(commit, tmp_path) == ["edited", "moved", "new", "renamed"]
+
+
+def test_a_commit_that_is_not_here_gives_no_changes_and_runs_everything() -> None:
+    assert changed_files("0" * 40) is None
+    assert names_for(None) >= {suite.name for suite in OPTIONAL}
+
+
+def test_reads_of_another_process_are_seen(tmp_path: Path) -> None:
+    if not are_access_times_kept(tmp_path):
+        pytest.skip("this file system keeps no times of access (noatime)")
+    for name in ("read", "listed"):
+        (tmp_path / name).write_text(name)
+    reset_access_times(tmp_path, ["read", "listed", "missing"])
+    code = "import os, sys; open(sys.argv[1]).read(); os.stat(sys.argv[2])"
+    command = [sys.executable, "-c", code, str(tmp_path / "read"), str(tmp_path / "listed")]
+    subprocess.run(command, check=True)
+    assert files_read(tmp_path, ["read", "listed", "missing"]) == ["read"]
+
+
+def results(**changes: Result) -> dict[str, Result]:
+    passed = {s.name: Result(s.name, "c0ffee", 0, 10) for s in TABLE.suites if s.name != "small"}
+    return {**passed, **changes}
+
+
+def test_a_commit_is_verified_when_each_suite_has_passed_on_it() -> None:
+    assert missing_runs(TABLE, results(), "c0ffee") == []
+    wrong = results(
+        fuzz=Result("fuzz", "c0ffee", 1, 10),
+        torch=Result("torch", "0ther", 0, 10),
+        bare=Result("bare", "c0ffee", 0, 10, ["webui/x"]),
+    )
+    del wrong["lint"]
+    assert missing_runs(TABLE, wrong, "c0ffee") == [
+        "lint was not run",
+        "fuzz did not pass",
+        "torch was run on 0ther and not on c0ffee",
+        "bare did not pass",
+    ]
+
+
+def test_the_verified_file_lists_the_time_of_each_suite() -> None:
+    text = verified_text(TABLE, results(), "c0ffee", datetime.date(2026, 11, 29))
+    assert faults_of_verified(TABLE, text) == []
+    assert faults_of_verified(TABLE, text.replace("fuzz = 10\n", "")) == ["fuzz has no time"]
+
+
+def test_the_verified_file_of_this_checkout_is_whole() -> None:
+    if VERIFIED.exists():
+        assert faults_of_verified(TABLE, VERIFIED.read_text()) == []

@@ -1,0 +1,158 @@
+"""Choose, run and verify the suites of tests/suites.toml.
+
+python3 -m tools.suites list           what would run now, and why
+python3 -m tools.suites ci             run that (CI_ALL=1: everything)
+python3 -m tools.suites run NAME ...   run these
+python3 -m tools.suites reads NAME     files that the sources of a suite name, and its row not
+python3 -m tools.suites verify         write .ci/verified, when each suite has passed on HEAD
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from tools.suites.changes import (
+    VERIFIED,
+    Choice,
+    changed_files,
+    choose,
+    tracked_files,
+    verified_commit,
+)
+from tools.suites.references import sources_of
+from tools.suites.runs import Result, current_commit, describe_failure, results, run_suite
+from tools.suites.table import Suite, Table, faults, read_table, uncovered
+from tools.suites.verified import missing_runs, verified_text
+
+_PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="python3 -m tools.suites", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("action", choices=("list", "ci", "run", "reads", "verify"))
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args(arguments)
+    table = read_table()
+    wrong = faults(table, tracked_files())
+    if wrong:
+        print("tests/suites.toml:", *wrong, sep="\n  ", file=sys.stderr)
+        return 2
+    try:
+        suites = [table.suite(name) for name in options.names]
+    except KeyError as error:
+        parser.error(str(error.args[0]))
+    match options.action:
+        case "list":
+            _print_choices(_choices(table))
+            return 0
+        case "ci":
+            return _run_chosen(table, _choices(table))
+        case "run":
+            return _run_chosen(table, [Choice(s, is_run=True, reason="named") for s in suites])
+        case "reads":
+            return _print_reads(table, suites)
+        case _:
+            return _verify(table)
+
+
+def _choices(table: Table) -> list[Choice]:
+    commit = verified_commit()
+    if os.environ.get("CI_ALL"):
+        return choose(table, None, "CI_ALL is set")
+    if commit is None:
+        return choose(table, None, ".ci/verified names no commit")
+    changed = changed_files(commit)
+    reason = f"the commit {commit[:12]} of .ci/verified is not in this checkout"
+    return choose(table, changed, reason)
+
+
+def _run_chosen(table: Table, choices: Sequence[Choice]) -> int:
+    """Run; the first failure ends the run, with the reason as the last line."""
+    _print_choices(choices)
+    started = time.monotonic()
+    done: list[Result] = []
+    for choice in (c for c in choices if c.is_run):
+        suite = choice.suite
+        print(f"ci: {suite.name}: {suite.command}", flush=True)
+        result = run_suite(table, suite, {"AGAIN": "1"})
+        done.append(result)
+        total = round(time.monotonic() - started)
+        print(f"ci: {suite.name}: {result.seconds} s, {total} s in all", flush=True)
+        if not result.is_passed:
+            _print_end(choices, done)
+            print(f"ci: {describe_failure(result, suite.limit_minutes)}")
+            return 1
+    _print_end(choices, done)
+    return 0
+
+
+def _print_choices(choices: Sequence[Choice]) -> None:
+    for choice in choices:
+        word = "runs" if choice.is_run else "is left out"
+        minutes = f"about {choice.suite.minutes:g} min" if choice.is_run else choice.suite.claim
+        print(f"ci: {choice.suite.name} {word}: {choice.reason} ({minutes})")
+    print(f"ci: about {sum(c.suite.minutes for c in choices if c.is_run):.0f} minutes", flush=True)
+
+
+def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
+    """The last lines: lines added and deleted, what ran, the longest first, and what did not."""
+    _print_growth()
+    for result in sorted(done, key=lambda r: -r.seconds):
+        print(f"ci: {result.seconds} s: {result.suite}")
+    for choice in choices:
+        if not choice.is_run:
+            print(f"ci: left out: {choice.suite.name}, because {choice.reason}")
+    total = sum(result.seconds for result in done)
+    print(f"ci: {total} s in all", flush=True)
+
+
+def _print_growth() -> None:
+    commit = verified_commit()
+    if commit is None or changed_files(commit) is None:
+        return
+    command = ["git", "diff", "--numstat", commit]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    for package in _PACKAGES:
+        counts = [
+            line.split("\t") for line in lines if line.split("\t")[2].startswith(package + "/")
+        ]
+        added = sum(int(c[0]) for c in counts if c[0].isdigit())
+        deleted = sum(int(c[1]) for c in counts if c[1].isdigit())
+        if added or deleted:
+            print(f"ci: {package}: {added} lines added, {deleted} deleted since {commit[:12]}")
+
+
+def _print_reads(table: Table, suites: Sequence[Suite]) -> int:
+    sources = sources_of()
+    status = 0
+    for suite in suites or [s for s in table.suites if not s.is_always_run]:
+        for path in uncovered(table, suite, sources.closure(suite.entries)):
+            print(f"{suite.name}: {path}")
+            status = 1
+    return status
+
+
+def _verify(table: Table) -> int:
+    commit = current_commit()
+    missing = missing_runs(table, results(), commit)
+    if commit.endswith("+"):
+        missing.insert(0, "the checkout has changes that are not committed")
+    if missing:
+        print("not verified:", *missing, sep="\n  ", file=sys.stderr)
+        return 1
+    today = datetime.datetime.now(datetime.UTC).date()
+    VERIFIED.write_text(verified_text(table, results(), commit, today))
+    print(f"{VERIFIED.name}: {commit}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
