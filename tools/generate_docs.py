@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from tools.bounds_page import bounds_page  # noqa: E402
 from tools.config_page import config_page  # noqa: E402
 from tools.permissions_page import permissions_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
@@ -29,6 +30,7 @@ SETTINGS = Path("docs/reference/settings.md")
 CONFIG = Path("docs/reference/experiment-config.md")
 STATES = Path("docs/architecture/states.md")
 OPENAPI = Path("webui/openapi.json")
+BOUNDS = Path("docs/reference/bounds.md")
 PERMISSIONS = Path("docs/reference/permissions.md")
 
 
@@ -114,6 +116,7 @@ def _pages() -> dict[Path, str]:
         STATES: states_page(),
         OPENAPI: openapi(),
         PERMISSIONS: permissions_page(),
+        BOUNDS: bounds_page(),
     }
 
 

@@ -240,13 +240,15 @@ async def test_an_unreadable_plain_body_is_refused_with_its_fault(
     assert told in answer.text
 
 
-@pytest.mark.parametrize("count", [10, 20_000, 100_000])
+@pytest.mark.parametrize("count", [10, 5000, 10_000])
 async def test_a_body_of_any_size_is_read_alike_however_it_is_written(
     user: Client, count: int
 ) -> None:
     """Large ones are read in a thread, those that no careful client has written before others."""
     for name in ("taskId", "task_id"):
-        body = b'{"logs": [%b]}' % b", ".join([b'{"%b": "7.a"}' % name.encode()] * count)
+        body = b'{"logs": [%b]}' % b", ".join(
+            [b'{"%b": "7.a", "log": "%b"}' % (name.encode(), b"x" * 40)] * count
+        )
         assert (await user("POST", "/api/v1/task/logs", body)).status == 200
     exact, walked = seen.requests[-2:]
     assert exact == walked

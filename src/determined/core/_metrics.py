@@ -25,7 +25,7 @@ from determined.common.api._session import BaseSession
 MAX_REPORTS = 10_000
 MAX_BYTES = 64 << 20
 BATCH_REPORTS = 1000
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 2 << 20
 VALUE_BYTES = 24
 """The approximate size of a number, in memory or encoded."""
 WARN_FULL_EVERY_S = 60.0

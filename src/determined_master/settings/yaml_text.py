@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from determined_master.domain.errors import InvalidArgument
 
-MAX_CHARACTERS = 1024 * 1024
-"""A megabyte of numbers keeps a thread busy for half a minute."""
+MAX_CHARACTERS = 256 * 1024
+"""So many characters of numbers keep a thread busy for some seconds."""
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 """Values in all, including each use of an alias: a small text can stand for billions."""
@@ -54,6 +55,7 @@ def parse_yaml(text: str, *, free_form: tuple[str, ...] = FREE_FORM) -> ParsedYa
             "put data into files"
         )
     yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _Composer
     try:
         node = yaml.compose(text)
     except MarkedYAMLError as e:
@@ -72,6 +74,25 @@ def _describe(error: MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     reason = " ".join(str(part) for part in (error.context, error.problem) if part)
     return f"line {mark.line + 1}: {reason}" if mark else reason
+
+
+class _Composer(Composer):
+    """Stops at the first node that is too deep.
+
+    The library's own recursion has no such bound, and its scanner looks at all open lists for
+    each token: a text with 500,000 brackets kept a thread busy for a minute.
+    """
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """A node with all that is in it. Raises InvalidArgument: it is nested too deeply."""
+        if self.depth > MAX_DEPTH:
+            raise _fault(parent, f"nested more than {MAX_DEPTH} levels deep")
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
 
 class _Reader:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from determined_master.domain.metrics.limits import MAX_DEPTH, MAX_VALUES, find_problem
+from determined_master.domain.metrics.limits import MAX_DEPTH, MAX_NAMES, MAX_VALUES, find_problem
 
 
 def nested(depth: int) -> Any:
@@ -35,7 +35,8 @@ def test_values_within_the_limits_are_accepted(metrics: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("metrics", "told"),
     [
-        ({str(n): n for n in range(MAX_VALUES + 1)}, "100001 values in one report: at most"),
+        ({str(n): n for n in range(MAX_NAMES + 1)}, "10001 names of metrics in one trial: at"),
+        ({"a": 1, "list": [0] * MAX_VALUES}, "100001 values in one report: at most"),
         ({"list": [0] * (MAX_VALUES + 1)}, "100001 values in one report"),
         ({"a": {"b": [[0] * 60_000, [0] * 60_000]}}, "120000 values in one report"),
         ({"é" * 501: 1}, "has 1002 bytes: at most 1000"),

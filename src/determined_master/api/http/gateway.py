@@ -41,7 +41,7 @@ from determined_master.domain.errors import DetError, NotFound, PermissionDenied
 from determined_master.server.whole_answers import FixedHeaders
 from determined_wire.proto import Endpoint, Message
 
-THREAD_FROM_BYTES = 1024 * 1024
+THREAD_FROM_BYTES = 256 * 1024
 """Bodies from this size on are decoded outside the event loop."""
 WALK_THREAD_FROM_BYTES = 128 * 1024
 """The same for bodies that are not written as well-kept clients write them."""

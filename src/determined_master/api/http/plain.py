@@ -28,7 +28,7 @@ from determined_master.server.whole_answers import FixedHeaders
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-THREAD_FROM_BYTES = 1024 * 1024
+THREAD_FROM_BYTES = 256 * 1024
 """Bodies from this size on are read outside the event loop."""
 
 HEADERS = FixedHeaders([(b"content-type", PLAIN_JSON.encode()), *SECURITY_HEADERS])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import msgspec
 
 from determined_master.api.http.access import IN_SERVICE, of_task, on
 from determined_master.api.http.plain import plain_json
+from determined_master.api.http.protojson import refuse
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
@@ -19,15 +19,14 @@ from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.incoming import PostedLine
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.services.tasks.service import Tasks
+from determined_wire.bounds import bound_of
 from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.log import LogLevel
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.task import TaskLog
 
-T = TypeVar("T")
-LINES_IN_THREAD = 20_000
-"""Ten milliseconds' worth; agents send fewer at once."""
+LINES = bound_of("PostTaskLogsRequest", "logs")
 WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
 
 
@@ -42,8 +41,7 @@ async def post_task_logs(
     call: Call, request: task_wire.PostTaskLogsRequest, task_logs: TaskLogs
 ) -> task_wire.PostTaskLogsResponse:
     """Lines of one task; answered when they are durable."""
-    lines = await _posted(request.logs, _posted_line)
-    await task_logs.post(call.caller, lines)
+    await task_logs.post(call.caller, [_posted_line(entry) for entry in request.logs])
     return task_wire.PostTaskLogsResponse()
 
 
@@ -80,8 +78,10 @@ class PlainLine(msgspec.Struct):
 @plain_route("POST", "/task-logs", access=IN_SERVICE, large_body=True)
 async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
     """The same as a plain list whose levels are bare words."""
-    lines = await _posted(await plain_json(call, list[PlainLine]), _plain_line)
-    await task_logs.post(call.caller, lines)
+    entries = await plain_json(call, list[PlainLine])
+    if len(entries) > LINES.items:
+        raise refuse("logs", len(entries), LINES)
+    await task_logs.post(call.caller, [_plain_line(entry) for entry in entries])
     return ""
 
 
@@ -98,13 +98,6 @@ def _plain_line(line: PlainLine) -> PostedLine:
         source=line.source,
         stdtype=line.stdtype,
     )
-
-
-async def _posted(entries: Sequence[T], line_of: Callable[[T], PostedLine]) -> list[PostedLine]:
-    """All lines of a request; many in a thread, so that no other request waits for them."""
-    if len(entries) < LINES_IN_THREAD:
-        return [line_of(entry) for entry in entries]
-    return await asyncio.to_thread(lambda: [line_of(entry) for entry in entries])
 
 
 @stream_route(

@@ -13,6 +13,8 @@ from typing import Any
 from determined_master.domain.errors import InvalidArgument
 
 MAX_VALUES = 100_000
+MAX_NAMES = 10_000
+"""Of the metrics of a trial, in all of its groups: each is a column of its project's tables."""
 MAX_NAME_BYTES = 1000
 """Of a metric, and of a group: lists index both together."""
 MAX_DEPTH = 50
@@ -35,6 +37,8 @@ def find_problem(
     """
     sets = (metrics, *(batch_metrics or ()))
     count = sum(map(len, sets))
+    if len(metrics) > MAX_NAMES:
+        return too_many_names(len(metrics))
     for name in (group, *_long_names(sets)):
         size = len(name.encode())
         if size > MAX_NAME_BYTES:
@@ -60,6 +64,14 @@ def find_problem(
             "or store them as a file of a checkpoint"
         )
     return None
+
+
+def too_many_names(count: int) -> InvalidArgument:
+    """Why a report is refused with which its trial would have so many names."""
+    return InvalidArgument(
+        f"{count} names of metrics in one trial: at most {MAX_NAMES}, report related values as "
+        "one metric with a list or an object, or fewer of them"
+    )
 
 
 def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:

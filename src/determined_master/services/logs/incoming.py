@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +16,11 @@ if TYPE_CHECKING:
 
 PIECE_LINES = 1000
 """How many lines are converted at once: an agent's batch may have 70,000 empty ones."""
+PIECE_CHARACTERS = 1024 * 1024
+"""How much of them is: to write more holds the event loop."""
+MAX_LINE_CHARACTERS = 64 * 1024
+"""A longer line is stored as several, as agents cut the output of tasks: a reader gets a thousand
+lines at once."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Row = tuple[Any, ...]
@@ -52,10 +56,24 @@ def rows_of_batch(agent_id: str, batch: LogBatch) -> Iterator[Row]:
 
 
 def in_pieces(lines: Iterable[Row]) -> Iterator[list[Row]]:
-    """Lines in lists of `PIECE_LINES`, each made when it is needed."""
-    rest = iter(lines)
-    while piece := list(islice(rest, PIECE_LINES)):
+    """Lines in lists of `PIECE_LINES` or `PIECE_CHARACTERS`, each made when it is needed."""
+    piece: list[Row] = []
+    size = 0
+    for line in lines:
+        piece.append(line)
+        size += len(line[-1])
+        if len(piece) == PIECE_LINES or size >= PIECE_CHARACTERS:
+            yield piece
+            piece, size = [], 0
+    if piece:
         yield piece
+
+
+def is_one_piece(lines: Sequence[PostedLine]) -> bool:
+    """Whether the rows of these lines are written by one statement."""
+    characters = sum(len(line.log) for line in lines)
+    # Some characters are stored as two.
+    return len(lines) <= PIECE_LINES and 2 * characters < PIECE_CHARACTERS
 
 
 def microseconds(at: datetime) -> int:
@@ -63,24 +81,20 @@ def microseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def row_of_post(line: PostedLine, now: datetime) -> Row:
-    """A client's line; one without a time has that of its arrival.
+def rows_of_post(line: PostedLine, now: datetime) -> Iterator[Row]:
+    """A client's line, a long one in several; one without a time has that of its arrival.
 
     Raises:
         InvalidArgument: its time has no place in the calendar of UTC.
     """
-    return (
-        line.task_id,
-        line.allocation_id,
-        line.agent_id,
-        line.container_id,
-        line.rank_id,
-        _moment(line.at or now),
-        line.level,
-        line.source,
-        line.stdtype,
-        storable(line.log),
-    )
+    ids = (line.task_id, line.allocation_id, line.agent_id, line.container_id, line.rank_id)
+    facts = (*ids, _moment(line.at or now), line.level, line.source, line.stdtype)
+    if len(line.log) <= MAX_LINE_CHARACTERS:
+        yield (*facts, storable(line.log))
+        return
+    for start in range(0, len(line.log), MAX_LINE_CHARACTERS):
+        part = line.log[start : start + MAX_LINE_CHARACTERS]
+        yield (*facts, storable(part if part.endswith("\n") else part + "\n"))
 
 
 def _moment(at: datetime) -> datetime:

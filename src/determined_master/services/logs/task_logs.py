@@ -142,6 +142,7 @@ class TaskLogs:
         [task_id] = task_ids
         access.may(caller, "report", "task")
         now = clock.now()
+        logs: list[str] = []
         values: set[LogValue] = set()
         async with self._db.acquire() as conn:
             where = await find_workspaces(conn, "task", [task_id])
@@ -150,13 +151,15 @@ class TaskLogs:
                 raise NotFound(missing)
             access.may_see(caller, "task", where[task_id], missing)
             access.may(caller, "report", "task", workspace_id=where[task_id])
-            async with nullcontext() if len(lines) <= incoming.PIECE_LINES else conn.transaction():
-                for records in incoming.in_pieces(
-                    incoming.row_of_post(line, now) for line in lines
-                ):
+            pieces = incoming.in_pieces(
+                row for line in lines for row in incoming.rows_of_post(line, now)
+            )
+            async with nullcontext() if incoming.is_one_piece(lines) else conn.transaction():
+                for records in pieces:
                     values |= await rows.copy_lines(conn, records, self._known.stored)
+                    logs += [row[-1] for row in records]
         self._known.add(values)
-        await self._look_at(task_id, lines[0].agent_id, [line.log for line in lines])
+        await self._look_at(task_id, lines[0].agent_id, logs)
         self.notify(task_id)
 
     def _asked(self, caller: Caller, task_ids: Sequence[str], wanted: LogFilter) -> LinesAsked:

@@ -27,6 +27,7 @@ from determined_master.services.metrics.system_metrics import MAX_SAMPLES
 from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import system_metrics
+from determined_wire.bounds import bound_of
 
 if TYPE_CHECKING:
     import asyncpg
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from determined_master.services.metrics.system_metrics import SystemMetrics
 
 MAX_KNOWN_TRIALS = 20_000
-MAX_BULK_REPORTS = 1000
+MAX_BULK_REPORTS = bound_of("ReportTrialMetricsBatchRequest", "reports").items
 
 
 class Metrics:

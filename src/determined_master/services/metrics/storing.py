@@ -13,7 +13,13 @@ from typing import Any
 import msgspec
 
 from determined_master.domain.errors import AlreadyExists, DetError, InvalidArgument, NotFound
-from determined_master.domain.metrics.summary import SYSTEM_GROUPS, add_report, as_number
+from determined_master.domain.metrics.limits import MAX_NAMES, too_many_names
+from determined_master.domain.metrics.summary import (
+    SYSTEM_GROUPS,
+    add_report,
+    as_number,
+    group_key,
+)
 from determined_master.records.metrics import StoredReport
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.reruns import archive_redone
@@ -47,7 +53,7 @@ class MetricStore:
                 if summary is None:
                     return False
                 trial = touched[report.trial_id] = _Touched(summary.lock, summary)
-            if not trial.is_expected(report):
+            if not trial.is_expected(report) or trial.name_problem(report) is not None:
                 return False
             trial.add(report, facts)
         rows_of = [_row(*report) for report in reports]
@@ -70,6 +76,11 @@ class MetricStore:
         if not accepted:
             return outcomes
         touched = await self._touch(conn, locks, [items[i] for i in accepted])
+        for i in accepted:
+            outcomes[i] = touched[items[i][0].trial_id].name_problem(items[i][0])
+        accepted = [i for i in accepted if outcomes[i] is None]
+        if not accepted:
+            return outcomes
         ids = await rows.insert_reports(conn, [_row(*items[i]) for i in accepted])
         taken = [items[i][0] for i, row_id in zip(accepted, ids, strict=True) if row_id is None]
         stored = await rows.list_taken(conn, list(map(_key, taken))) if taken else {}
@@ -185,6 +196,33 @@ class _Touched:
         self.best_metric: float | None = None
         self.searcher_metric: float | None = None
         self._ids: dict[int, int] = {}
+        self._most_names = sum(map(len, summary.figures.values()))
+        """No fewer than the trial has with these reports: each name counts as a new one."""
+        self._unread: list[MetricReport] = []
+        self._fresh: set[tuple[str, str]] = set()
+        """Names that the trial gets by those reports that were read for them."""
+
+    def name_problem(self, report: MetricReport) -> DetError | None:
+        """Why its trial would have too many names with it; each report is asked about once."""
+        self._most_names += len(report.metrics)
+        self._unread.append(report)
+        if self._most_names <= MAX_NAMES:
+            return None
+        # Most names are not new. To read each report for them would cost as much as to add it.
+        fresh = [name for earlier in self._unread[:-1] for name in self._fresh_names(earlier)]
+        self._fresh.update(fresh)
+        self._unread = []
+        added = set(self._fresh_names(report)) - self._fresh
+        count = sum(map(len, self.summary.figures.values())) + len(self._fresh) + len(added)
+        if added and count > MAX_NAMES:
+            return too_many_names(count)
+        self._fresh |= added
+        return None
+
+    def _fresh_names(self, report: MetricReport) -> list[tuple[str, str]]:
+        key = group_key(report.group)
+        known = self.summary.figures.get(key, {})
+        return [(key, name) for name in report.metrics if name not in known]
 
     def is_expected(self, report: MetricReport) -> bool:
         """Whether it can be stored without looking at the trial first."""

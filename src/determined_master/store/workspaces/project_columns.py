@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_WORDS = 1000
 MAX_OPEN_RUNS = 1000
+MAX_COLUMNS = 10_000
+"""A page with more columns, or a client that reads them, is of no use to anybody."""
 
 OPEN_LEAVES = f"""
     SELECT m.name, m.leaf, m.location
@@ -40,7 +42,7 @@ async def has_project(conn: Conn, project_id: int) -> bool:
 
 
 async def list_columns(conn: Conn, project_id: int) -> list[ColumnRow]:
-    """Hyperparameters, then metrics, then metadata, each by name."""
+    """Hyperparameters, then metrics, then metadata, each by name; the first `MAX_COLUMNS`."""
     query = f"""
         SELECT DISTINCT ON (at, name) name, location, type FROM (
             SELECT name, location, type, 0 AS age FROM run_columns WHERE project_id = $1
@@ -50,12 +52,13 @@ async def list_columns(conn: Conn, project_id: int) -> list[ColumnRow]:
             ARRAY['HYPERPARAMETERS', 'TRAINING', 'VALIDATIONS', 'CUSTOM_METRIC'], c.location)
         ) p (at)
          ORDER BY at NULLS LAST, name, age
+         LIMIT {MAX_COLUMNS}
     """
     return [ColumnRow(*row) for row in await conn.fetch(query, project_id)]
 
 
 async def list_ranges(conn: Conn, project_id: int) -> list[tuple[str, float, float]]:
-    """Name, lowest and highest value of each metric that has been a finite number.
+    """Name, lowest and highest value of each metric that has been a finite number, by name.
 
     Two looks at the ends of an index for each metric, whatever the number of runs.
     """
@@ -77,6 +80,7 @@ async def list_ranges(conn: Conn, project_id: int) -> list[tuple[str, float, flo
         ) n
          WHERE low IS NOT NULL
          GROUP BY name ORDER BY name
+         LIMIT {MAX_COLUMNS}
     """
     return [(row[0], row[1], row[2]) for row in await conn.fetch(query, project_id)]
 

@@ -1,5 +1,6 @@
 """Messages to and from the JSON of the public API, as its clients write and read it."""
 
+from determined_master.api.http.protojson.bounded import refuse
 from determined_master.api.http.protojson.decode import decode, decode_at_once, decode_field
 from determined_master.api.http.protojson.encode import (
     encode,
@@ -28,5 +29,6 @@ __all__ = [
     "ready",
     "ready_list",
     "ready_text",
+    "refuse",
     "to_json",
 ]

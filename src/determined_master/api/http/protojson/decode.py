@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from determined_master.api.http.protojson.bounded import check_bounds
 from determined_master.api.http.protojson.misread import Misread
 from determined_master.api.http.protojson.scalars import read_scalar, word
 from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
@@ -47,7 +48,7 @@ def decode(cls: type[M], body: bytes) -> M:
     """Read the body of a request.
 
     Raises:
-        InvalidArgument: malformed JSON, or a value of the wrong type.
+        InvalidArgument: malformed JSON, a value of the wrong type, or more values than allowed.
     """
     message = decode_at_once(cls, body)
     if message is not None:
@@ -56,22 +57,25 @@ def decode(cls: type[M], body: bytes) -> M:
         # One byte of a task's output that is no text must not cost its thousand lines the walk.
         cleaned = _ESCAPES.sub(_storable_escape, body)
         message = None if cleaned == body else _decode_exact(cls, cleaned)
-        if message is not None:
-            return message
-    return read_message(cls, parse(body))
+    message = message or read_message(cls, parse(body))
+    check_bounds(message, len(body))
+    return message
 
 
 def decode_at_once(cls: type[M], body: bytes) -> M | None:
     """The message when the body has the canonical form, in a tenth of the walk's time; else None.
 
     Raises:
-        InvalidArgument: it is nested too deeply.
+        InvalidArgument: it is nested too deeply, or has more values than allowed.
     """
     if not body:
         return cls()
     if _is_free(cls):
         _check_depth(body)
-    return None if NUL in body and cls not in WITH_NUL else _decode_exact(cls, body)
+    message = None if NUL in body and cls not in WITH_NUL else _decode_exact(cls, body)
+    if message is not None:
+        check_bounds(message, len(body))
+    return message
 
 
 def decode_field(cls: type[M], name: str, body: bytes) -> M:
@@ -83,7 +87,9 @@ def decode_field(cls: type[M], name: str, body: bytes) -> M:
         _check_depth(body)
         value = parse(body)
         value = None if value is None else _read_field(field, value)
-    return cls() if value is None else cls(**{field.name: value})
+    message = cls() if value is None else cls(**{field.name: value})
+    check_bounds(message, len(body))
+    return message
 
 
 def parse(body: bytes) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from determined_master.domain.errors import InvalidArgument
 
-MAX_MARKS = 2_000_000
-"""Ten times the values of a thousand reports of a hundred metrics.
+MAX_MARKS = 500_000
+"""Five times the values of a thousand reports of a hundred metrics, and ten times the files of a
+large model directory.
 
 Reading one takes 50 to 100 ns.
 """

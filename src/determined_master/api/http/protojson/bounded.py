@@ -1,0 +1,126 @@
+"""Refuses requests whose lists, maps or free values have more items than their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
+from determined_master.domain.errors import InvalidArgument
+from determined_wire.bounds import Bound, bound_of
+from determined_wire.proto import Message
+
+Check = Callable[[Message, str], None]
+Checks = tuple[tuple[str, Callable[[Any, str], None], int], ...]
+"""Attribute, check, and the fewest bytes of a body that can exceed the bounds within."""
+
+BYTES_OF_AN_ITEM = 2
+"""A value has one byte at least, and a comma."""
+
+
+def check_bounds(message: Message, size: int) -> None:
+    """Refuse a request that is over a bound.
+
+    Args:
+        message: as it was read.
+        size: bytes of its body; a short one is not looked at.
+
+    Raises:
+        InvalidArgument: with the name of the field, its size, the bound and the remedy.
+    """
+    for name, check, fewest_bytes in _checks(type(message)):
+        if size >= fewest_bytes:
+            value = getattr(message, name)
+            if value:
+                check(value, "")
+
+
+def fields_of(cls: type[Message], seen: set[type[Message]]) -> Iterable[tuple[str, str, Bound]]:
+    """Message, field and bound of everything in a message that has one."""
+    if cls in seen:
+        return
+    seen.add(cls)
+    for field in shape_of(cls).fields:
+        bound = _bound(cls, field)
+        if bound is not None:
+            yield cls.__name__, field.name, bound
+        if field.kind == "message":
+            yield from fields_of(field.target, seen)
+
+
+def refuse(field: str, count: int, bound: Bound) -> InvalidArgument:
+    """The error of a field with too many items."""
+    return InvalidArgument(
+        f"the field {field} has {count} values, at most {bound.items} are allowed in one request: "
+        f"{bound.remedy}"
+    )
+
+
+@cache
+def _checks(cls: type[Message]) -> Checks:
+    return tuple(
+        (field.name, _check(cls, field), least * BYTES_OF_AN_ITEM - 1)
+        for field in shape_of(cls).fields
+        if (least := _least(cls, field, ())) is not None
+    )
+
+
+def _bound(cls: type[Message], field: FieldShape) -> Bound | None:
+    is_free = field.kind in FREE_FORM
+    if not is_free and not field.container:
+        return None
+    return bound_of(cls.__name__, field.name, is_free=is_free)
+
+
+def _least(cls: type[Message], field: FieldShape, above: tuple[type[Message], ...]) -> int | None:
+    """The smallest bound in a field; None where there is none."""
+    own = _bound(cls, field)
+    found = [] if own is None else [own.items]
+    if field.kind == "message" and field.target not in above:
+        for inner in shape_of(field.target).fields:
+            least = _least(field.target, inner, (*above, cls))
+            if least is not None:
+                found.append(least)
+    return min(found, default=None)
+
+
+def _check(cls: type[Message], field: FieldShape) -> Callable[[Any, str], None]:
+    bound = _bound(cls, field)
+    is_free = field.kind in FREE_FORM
+    is_deep = field.kind == "message" and any(
+        _least(field.target, inner, (cls,)) is not None for inner in shape_of(field.target).fields
+    )
+
+    def check(value: Any, above: str) -> None:
+        name = f"{above}{field.json_name}"
+        if bound is not None:
+            count = _count(value, bound.items) if is_free else len(value)
+            if count > bound.items:
+                raise refuse(name, count, bound)
+        if is_deep:
+            for item in _items(field, value):
+                for inner, check_inner, _ in _checks(field.target):
+                    held = getattr(item, inner)
+                    if held:
+                        check_inner(held, f"{name}.")
+
+    return check
+
+
+def _items(field: FieldShape, value: Any) -> Iterable[Message]:
+    if field.container == "list":
+        return value  # type: ignore[no-any-return]
+    return value.values() if field.container == "map" else (value,)
+
+
+def _count(value: Any, most: int) -> int:
+    """Values in lists and objects, counted no further than is of interest."""
+    count = 0
+    waiting = [value]
+    while waiting and count <= most:
+        one = waiting.pop()
+        items = one.values() if isinstance(one, Mapping) else one
+        count += len(items)
+        waiting += [item for item in items if isinstance(item, dict | list)]
+    return count

@@ -1,0 +1,57 @@
+"""How many items the lists, maps and free values of a request may have: the one table.
+
+The master's JSON code refuses what has more, `docs/reference/bounds.md` prints the table. Without
+these bounds one request with a million ids made all others wait for seconds. What clients of the
+public API send stays far below: batches of log lines have 1,000, and pages of lists 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class Bound(Struct, frozen=True):
+    """The largest number of items in a field, and what a client does that has more."""
+
+    items: int
+    remedy: str
+
+
+DEFAULT = Bound(10_000, "send them in several requests")
+"""Of each list and map of a request that the table does not name."""
+FREE = Bound(10_000, "keep large data in files, for example in a checkpoint or model directory")
+"""Of each value without a shape of its own: all values within its lists and objects together."""
+
+_FILES = Bound(50_000, "leave files out with a .detignore file, or send an archive of them")
+_METRICS = Bound(100_000, "report fewer values, or aggregate them")
+
+BOUNDS: Mapping[str, Bound] = {
+    "Checkpoint.resources": Bound(100_000, "store fewer and larger files in a checkpoint"),
+    "CheckpointsRemoveFilesRequest.checkpoint_globs": Bound(1_000, "use patterns that match more"),
+    "CreateExperimentRequest.model_definition": _FILES,
+    "CreateGenericTaskRequest.context_directory": _FILES,
+    "LaunchCommandRequest.files": _FILES,
+    "LaunchNotebookRequest.files": _FILES,
+    "LaunchShellRequest.files": _FILES,
+    "LaunchTensorboardRequest.files": _FILES,
+    "Metrics.avg_metrics": _METRICS,
+    "Metrics.batch_metrics": _METRICS,
+    "PatchCheckpointOptionalResources.resources": Bound(
+        100_000, "store fewer and larger files in a checkpoint"
+    ),
+    "PatchExperiment.labels": Bound(1_000, "use fewer labels"),
+    "PatchModel.labels": Bound(1_000, "use fewer labels"),
+    "PatchModelVersion.labels": Bound(1_000, "use fewer labels"),
+    "PostModelRequest.labels": Bound(1_000, "use fewer labels"),
+    "PostModelVersionRequest.labels": Bound(1_000, "use fewer labels"),
+    "PostRunMetadataRequest.metadata": Bound(2_000, "store large data in a file"),
+    "ReportTrialMetricsBatchRequest.reports": Bound(1_000, "send them in several requests"),
+}
+"""By message and field, as `determined_wire` spells them."""
+
+
+def bound_of(message: str, field: str, *, is_free: bool = False) -> Bound:
+    """The bound of a list, a map or a free value."""
+    return BOUNDS.get(f"{message}.{field}", FREE if is_free else DEFAULT)
