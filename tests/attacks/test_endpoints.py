@@ -13,7 +13,6 @@ from tests.api.samples import World
 from tests.api.test_downloads import registered
 
 from determined_master.backends.buckets.object_storage import ObjectStorage, region_of_bucket
-from determined_master.domain.addresses import is_public
 from determined_master.domain.checkpoints.access import StorageAccess
 from determined_master.domain.errors import FailedPrecondition, Unavailable
 from determined_master.services.checkpoints.files import CheckpointFiles
@@ -144,17 +143,3 @@ def test_azures_emulator_is_at_a_loopback_address() -> None:
 @pytest.mark.parametrize("name", ["evil.example/x?", "127.0.0.1:80/#", "user@host", "a\nb", ""])
 def test_the_name_of_a_bucket_leads_to_no_other_host(name: str) -> None:
     assert region_of_bucket(name, "http://{bucket}.127.0.0.1:1/") is None
-
-
-@pytest.mark.parametrize(
-    ("address", "wanted"),
-    [
-        ("127.0.0.1", False), ("10.1.2.3", False), ("169.254.169.254", False),
-        ("192.168.0.1", False), ("100.64.0.1", False), ("0.0.0.0", False), ("224.0.0.1", False),
-        ("::1", False), ("fe80::1%eth0", False), ("fd00::1", False), ("::ffff:127.0.0.1", False),
-        ("64:ff9b::a9fe:a9fe", False), ("2002:7f00:1::", False),
-        ("8.8.8.8", True), ("2606:4700::1111", True), ("::ffff:8.8.8.8", True),
-    ],
-)  # fmt: skip
-def test_only_public_addresses_are_public(address: str, wanted: bool) -> None:
-    assert is_public(address) is wanted

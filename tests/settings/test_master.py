@@ -236,6 +236,7 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
         return {path}
 
     ours = {".host", ".db.data_dir", ".security.agent_join", ".security.allow_process_runtime"}
+    ours |= {".security.agent_networks"}
     newer = {
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",

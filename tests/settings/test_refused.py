@@ -55,7 +55,12 @@ CASES = {
     "3 a user without a host": ("db: {user: u}", "root.db.host: must be set"),
     "6 a network that is none": (
         "webhooks: {allowed_networks: [10.0.0.1/8]}",
-        "root.webhooks.allowed_networks: must be networks: 10.0.0.1/8 has host bits set",
+        "root.webhooks.allowed_networks: must be networks, such as 10.1.0.0/16: "
+        "10.0.0.1/8 has host bits set",
+    ),
+    "4 a network of agents that is none": (
+        "security: {agent_networks: [gpu-7]}",
+        "root.security.agent_networks: must be networks, such as 10.1.0.0/16: 'gpu-7'",
     ),
     "6 an address without a scheme": (
         "webhooks: {base_url: example.org}",

@@ -130,7 +130,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description=(
                 "Address at which other machines reach this one's containers. Default: that of "
-                "the route to the master."
+                "the route to the master. One that the master does not see as the address of the "
+                "agent's connection counts only in its security.agent_networks."
             )
         ),
     ] = ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.composition.kubernetes_clusters import kubernetes_clusters
+from determined_master.domain.addresses import networks_of
 from determined_master.pools.backends import Backends
 from determined_master.services.cluster.agents import Join
 from determined_master.services.workspaces.namespaces import NamespacesOf, WorkspaceNamespaces
@@ -82,7 +83,11 @@ def _admission(base: Foundation) -> AgentBackend:
         version=facts.version,
     )
     return AgentBackend(
-        identity, base.reports, join, reconnect_wait_s=settings.agent_reconnect_wait_s
+        identity,
+        base.reports,
+        join,
+        reconnect_wait_s=settings.agent_reconnect_wait_s,
+        networks=networks_of(settings.security.agent_networks),
     )
 
 

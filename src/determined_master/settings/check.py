@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from determined_master.domain.access.roles import ROLES
+from determined_master.domain.addresses import networks_of
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
@@ -114,6 +115,7 @@ def _check_security(settings: Settings, report: ProblemReport) -> None:
         text = f"must be <= max_lifespan_days ({token.max_lifespan_days})"
         report.problem("root.security.token.default_lifespan_days", text)
     _check_authz(settings.security.authz, report)
+    _check_networks(settings.security.agent_networks, "root.security.agent_networks", report)
 
 
 def _check_authz(authz: Authz, report: ProblemReport) -> None:
@@ -237,10 +239,14 @@ def _check_webhooks(webhooks: WebhookSettings, report: ProblemReport) -> None:
     if webhooks.base_url and (base.scheme not in ("http", "https") or not base.netloc):
         text = f"must be http(s)://HOST[:PORT][/PATH] but found {webhooks.base_url!r}"
         report.problem("root.webhooks.base_url", text)
+    _check_networks(webhooks.allowed_networks, "root.webhooks.allowed_networks", report)
+
+
+def _check_networks(texts: Sequence[str], at: str, report: ProblemReport) -> None:
     try:
-        webhooks.networks()
+        networks_of(texts)
     except ValueError as error:
-        report.problem("root.webhooks.allowed_networks", f"must be networks: {error}")
+        report.problem(at, f"must be networks, such as 10.1.0.0/16: {error}")
 
 
 def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from determined_master.domain.addresses import IPNetwork
+from determined_master.domain.addresses import IPNetwork, networks_of
 
 Struct = msgspec.Struct
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "fatal"]
@@ -149,7 +148,7 @@ class WebhookSettings(Struct, frozen=True, kw_only=True):
 
     def networks(self) -> tuple[IPNetwork, ...]:
         """The allowed networks. Raises ValueError."""
-        return tuple(ipaddress.ip_network(text) for text in self.allowed_networks)
+        return networks_of(self.allowed_networks)
 
 
 class LogoPaths(Struct, frozen=True, kw_only=True):

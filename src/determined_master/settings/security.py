@@ -123,6 +123,16 @@ class Security(Struct, frozen=True, kw_only=True):
             )
         ),
     ] = None
+    agent_networks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description=(
+                "Networks in which agents may name an address (their option "
+                "`advertised_address`) other than that of their connection, such as 10.1.0.0/16. "
+                "The master connects to it."
+            )
+        ),
+    ] = ()
     allow_process_runtime: Annotated[
         bool | None,
         Meta(

@@ -1,52 +1,44 @@
 """Addresses of agents and of their containers: an agent may only name its own.
 
 The master connects to these addresses for users (the proxy), so an agent must not be able to send
-it to other machines, to the master's own loopback or to a cloud's metadata service. PURE.
+it to other machines, to the master's own loopback or to a cloud's metadata service.
 """
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from determined_master.backends.named_hosts import addresses_of, is_local
+from determined_master.domain.addresses import IPNetwork, choose_own, is_loopback, is_same
 from determined_wire.agent_link import Address, ContainerReport
 
-
-def shown_address(remote_address: str, agent_hostname: str, own_hostname: str) -> str:
-    """The address at which other machines reach an agent.
-
-    Usually the address that the master sees. An agent on loopback with another host name than the
-    master's connected through a tunnel or a container's network; then its host name is used.
-    """
-    try:
-        is_loopback = ipaddress.ip_address(remote_address).is_loopback
-    except ValueError:
-        is_loopback = False
-    if is_loopback and agent_hostname and agent_hostname != own_hostname:
-        return agent_hostname
-    return remote_address
+RESOLVE_S = 5.0
 
 
-def find_problem(advertised: str, remote_address: str) -> str | None:
-    """The reason why an agent may not advertise an address; None for a possible one.
+async def own_address(
+    advertised: str, remote: str, allowed: Sequence[IPNetwork]
+) -> tuple[str, str | None]:
+    """The IP address at which the master and other machines reach an agent, and a warning.
+
+    It is that of the agent's connection, unless the agent advertises another one that it may name.
 
     Args:
         advertised: an IP address or a host name; empty for none.
-        remote_address: of the agent's connection.
+        remote: address of the agent's connection.
+        allowed: networks in which an admin lets agents name their addresses.
     """
-    if not advertised or _is_loopback(remote_address):
-        return None
-    found = _ip(advertised)
-    is_own_machine = advertised == "localhost" or _is_loopback(advertised)
-    if is_own_machine or (
-        found is not None and (found.is_link_local or found.is_unspecified or found.is_multicast)
-    ):
-        return (
-            f"advertised_address {advertised} does not lead from the master to this agent, which "
-            f"connects from {remote_address}: set the address at which others reach the machine"
-        )
-    return None
+    if not advertised or is_same(advertised, remote):
+        return remote, None
+    address = choose_own(await addresses_of(advertised, RESOLVE_S), remote, allowed, is_local)
+    if address is not None:
+        return address, None
+    return remote, (
+        f"its advertised address {advertised[:100]!r} is not used: it is not that of its "
+        f"connection, {remote}, and security.agent_networks of the master does not name its "
+        "network"
+    )
 
 
 def with_own_addresses(report: ContainerReport, agent: str) -> tuple[ContainerReport, list[str]]:
@@ -68,17 +60,5 @@ def with_own_addresses(report: ContainerReport, agent: str) -> tuple[ContainerRe
 
 def _is_own(address: Address, agent: str) -> bool:
     host = address.host_ip
-    is_same = not host or host == agent or (_is_loopback(host) and _is_loopback(agent))
-    return is_same and 0 < address.host_port < 65536
-
-
-def _is_loopback(address: str) -> bool:
-    found = _ip(address)
-    return found is not None and found.is_loopback
-
-
-def _ip(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(address)
-    except ValueError:
-        return None
+    is_machine = not host or is_same(host, agent) or (is_loopback(host) and is_loopback(agent))
+    return is_machine and 0 < address.host_port < 65536

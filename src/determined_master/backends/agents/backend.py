@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from determined_master import clock
-from determined_master.backends.agents.addresses import shown_address, with_own_addresses
+from determined_master.backends.agents.addresses import own_address, with_own_addresses
 from determined_master.backends.agents.entrance import (
     MasterIdentity,
     given_up,
@@ -29,6 +28,7 @@ from determined_master.backends.agents.frames import (
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session
+from determined_master.domain.addresses import IPNetwork
 from determined_master.domain.machines.agent_switches import Switches
 from determined_master.ports.agents import (
     AgentEvents,
@@ -68,6 +68,7 @@ class AgentBackend:
         *,
         reconnect_wait_s: Callable[[str], float] = lambda pool: 25.0,
         times: LinkTimes | None = None,
+        networks: Sequence[IPNetwork] = (),
     ) -> None:
         """
         Args:
@@ -76,12 +77,14 @@ class AgentBackend:
             joins: the admission policy.
             reconnect_wait_s: by pool: how long a lost agent may take to reconnect.
             times: how long to wait for what.
+            networks: those in which agents may name another address than their connection's.
         """
         self._identity = identity
         self._events = events
         self._joins = joins
         self._reconnect_wait_s = reconnect_wait_s
         self._times = times or LinkTimes()
+        self._networks = networks
         self._switches: Mapping[str, Switches] = {}
         self._registry = Registry()
         self._join_locks: dict[str, asyncio.Lock] = {}
@@ -89,7 +92,6 @@ class AgentBackend:
         self._waits: dict[str, asyncio.Task[None]] = {}
         self._is_open = False
         self._opened = asyncio.Event()
-        self._hostname = socket.gethostname()
 
     def open(self, expected: Mapping[str, str], epoch: int) -> None:
         """Accept agents from now on.
@@ -221,9 +223,9 @@ class AgentBackend:
     async def _admit(self, hello: Hello, frames: Frames) -> None:
         """Admit one agent, after the previous one with the same id has disconnected."""
         lock = self._join_locks.setdefault(hello.agent_id, asyncio.Lock())
-        address = hello.address or shown_address(
-            frames.remote_address, hello.hostname, self._hostname
-        )
+        address, warning = await own_address(hello.address, frames.remote_address, self._networks)
+        if warning is not None:
+            log.warning("an agent's address", extra={"agent": hello.agent_id, "reason": warning})
         async with lock:
             other = self._registry.find(hello.agent_id)
             if other is not None and (before := other.session) is not None:

@@ -6,7 +6,6 @@ import asyncio
 
 import msgspec
 
-from determined_master.backends.agents.addresses import find_problem
 from determined_master.backends.agents.frames import Frames, Malformed
 from determined_master.ports.agents import AgentEvents, JoinPolicy
 from determined_wire.agent_link import PROTOCOL, Hello
@@ -56,9 +55,6 @@ def refusal_of(
             f"this one, of epoch {identity.epoch}, is out of date",
             False,
         )
-    problem = find_problem(hello.address, frames.remote_address)
-    if problem is not None:
-        return f"agent {hello.agent_id}: {problem}", True
     reason = joins.check(hello, frames.remote_address, certificate=frames.certificate)
     return None if reason is None else (reason, True)
 

@@ -12,13 +12,13 @@ import re
 import socket
 import socketserver
 import threading
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from determined_master import entropy
-from determined_master.domain.addresses import is_public
+from determined_master.backends.named_hosts import Endpoint, resolve
+from determined_master.domain.addresses import find_problem
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_RULES = 1000
@@ -27,9 +27,6 @@ CONNECT_S = 10.0
 IDLE_S = 300.0
 PIECE_BYTES = 256 * 1024
 _HOP = re.compile(rb"^(?:proxy-[a-z-]+|connection|keep-alive):", re.IGNORECASE)
-
-
-_Address = tuple[Any, Any, int, str, Any]
 
 
 class PrivateEndpoint(OSError):
@@ -83,15 +80,16 @@ def check_public(url: str) -> None:
     _addresses(parts.hostname or "", parts.port or 443, may_be_private=False)
 
 
-def _addresses(host: str, port: int, *, may_be_private: bool) -> list[_Address]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    for *_, address in found:
-        if not may_be_private and not is_public(str(address[0])):
+def _addresses(host: str, port: int, *, may_be_private: bool) -> list[Endpoint]:
+    def check(address: str) -> None:
+        problem = None if may_be_private else find_problem(host, address)
+        if problem is not None:
             raise PrivateEndpoint(
-                f"{host} has the address {address[0]}, which is loopback, link-local or private: "
-                "an admin can name the endpoint in checkpoint_storage.allowed_endpoints"
+                f"{problem}: an admin can name the endpoint in "
+                "checkpoint_storage.allowed_endpoints"
             )
-    return found
+
+    return resolve(host, port, check)
 
 
 def connect(host: str, port: int, *, may_be_private: bool = False) -> socket.socket:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import ssl
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 import httptools
 
+from determined_master.backends.named_hosts import resolve
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.webhooks.definitions import check_address
 from determined_master.ports.posts import PostFailed
@@ -65,14 +66,12 @@ class HttpPoster:
         host = url.hostname or ""
         is_tls = url.scheme == "https"
         port = url.port or (443 if is_tls else 80)
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
-        for address in addresses:
-            try:
-                check_address(host, address, self._allowed)
-            except InvalidArgument as error:
-                raise PostFailed(str(error), is_final=True) from None
+        check = partial(check_address, host, allowed=self._allowed)
+        try:
+            endpoints = await asyncio.to_thread(resolve, host, port, check)
+        except InvalidArgument as error:
+            raise PostFailed(str(error), is_final=True) from None
+        addresses = list(dict.fromkeys(str(address[0]) for *_, address in endpoints))
         if is_tls and self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         fault: OSError = OSError(f"{host} has no address")

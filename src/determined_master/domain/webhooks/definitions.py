@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from determined_master.domain.addresses import IPNetwork, is_in, is_public
+from determined_master.domain.addresses import IPNetwork, find_problem
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.patterns import find_fault
 from determined_master.domain.webhooks.events import (
@@ -100,10 +100,10 @@ def check_url(url: str, allowed: Sequence[IPNetwork]) -> None:
 
 def check_address(host: str, address: str, allowed: Sequence[IPNetwork]) -> None:
     """Raise InvalidArgument for a host at an address that users may not name."""
-    if not is_public(address) and not is_in(address, allowed):
+    problem = find_problem(host, address, allowed)
+    if problem is not None:
         raise InvalidArgument(
-            f"{host} has the address {address}, which is loopback, link-local or private: "
-            "an admin can name its network in webhooks.allowed_networks"
+            f"{problem}: an admin can name its network in webhooks.allowed_networks"
         )
 
 
