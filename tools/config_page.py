@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT, Entrypoint
+from determined_master.domain.config.key_effects import KEY_EFFECTS, Effect
 from determined_master.domain.config.schema.containers import Field, ListOf, MapOf, Object, Tagged
 from determined_master.domain.config.schema.values import Integer, Number, OneOf, ValueType
 from determined_master.domain.config.sections.environment import Image, Variables
@@ -42,10 +43,33 @@ _WORDS: dict[type[ValueType], str] = {
 }
 """Types that may be written in several ways."""
 
+_EFFECTS: dict[Effect, str] = {
+    "runs": "what runs",
+    "reads": "what a task reads",
+    "sends": "where something is sent, or what is open",
+    "harmless": "nothing of that: harmless",
+}
+
 
 def config_page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *_section("Top level", EXPERIMENT.fields), *_sections()]) + "\n"
+    top = _section("Top level", EXPERIMENT.fields)
+    return "\n".join([HEAD, *top, *_sections(), *_key_effects()]) + "\n"
+
+
+def _key_effects() -> Iterator[str]:
+    """Which keys a policy of a workspace may set, for experiments and tasks."""
+    yield "\n## What each key decides\n"
+    yield (
+        "In the config policies of a workspace, only an admin of the cluster sets keys that are "
+        "not\nharmless. A key stands for all keys below it, except for those that are listed "
+        "themselves.\n"
+    )
+    yield "| decides | keys |"
+    yield "|---|---|"
+    for effect, words in _EFFECTS.items():
+        keys = ", ".join(f"`{key}`" for key, other in KEY_EFFECTS.items() if other == effect)
+        yield f"| {words} | {keys} |"
 
 
 def _sections() -> Iterator[str]:

@@ -195,6 +195,8 @@ class GetStoryResponse(Message, frozen=True):
     pagination: Pagination | None = None
     reason: str = ""
     """Why the thing is in its state, where that needs one: an error, a wait."""
+    config_changes: Sequence[str] = ()
+    """Keys of the configuration that others have set, each with the policy or template."""
 
 
 class GetJobWhyRequest(Message, frozen=True):

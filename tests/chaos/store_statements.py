@@ -16,7 +16,7 @@ _INSERTED = (
     *("id", "job_id", "user_id", "workspace_id", "project_id", "name", "description", "labels"),
     *("config", "original_config", "seed", "searcher_type", "searcher_metric"),
     *("smaller_is_better", "resource_pool", "model_digest", "model_definition_size"),
-    *("started_at", "forked_from", "unmanaged", "external_id"),
+    *("started_at", "forked_from", "unmanaged", "external_id", "config_changes"),
 )
 assert len(_INSERTED) == len(NewExperiment.__struct_fields__)
 _ALWAYS = {

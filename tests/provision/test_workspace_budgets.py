@@ -52,7 +52,7 @@ async def set_budget(
     policies: dict[str, Any] = {"constraints": {"resources": {"max_cost_per_hour": dollars}}}
     async with db.acquire() as conn:
         user = await conn.fetchval("SELECT min(id) FROM users")
-        await upsert_policies(conn, workspace_id, workload, policies, user)
+        await upsert_policies(conn, workspace_id, workload, policies, user, is_admins=True)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from determined.common.api import BaseSession, RetryPolicy
 
@@ -57,5 +57,11 @@ def create(
             patient.watch_uploads(uploaded)
         response = patient.post("/api/v1/experiments", json=body, headers=key, timeout=600.0)
     answer: Dict[str, Any] = response.json()
-    answer["configWarnings"] = json.loads(response.headers.get(_WARNINGS) or "[]")
+    answer["configWarnings"] = config_warnings(response.headers)
     return answer
+
+
+def config_warnings(headers: Mapping[str, str]) -> List[str]:
+    """The master's warnings about a configuration, from the headers of its answer."""
+    texts: List[str] = json.loads(headers.get(_WARNINGS) or "[]")
+    return texts

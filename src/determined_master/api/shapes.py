@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+import msgspec
+
 from determined_master import clock
+from determined_master.api.http.exchange import Http
 from determined_master.domain.access.rules import Caller, can
 from determined_master.domain.config.masking import mask_but_storage, without_storage_keys
 from determined_master.domain.listing.paging import Page, page_of
@@ -22,6 +25,17 @@ from determined_wire.rest.types.shared import Pagination
 from determined_wire.rest.types.trial import CheckpointWorkload, MetricsWorkload
 
 T = TypeVar("T")
+MAX_WARNINGS = 10
+
+
+def add_config_warnings(http: Http, warnings: Sequence[str]) -> None:
+    """Answer with warnings about a configuration.
+
+    The list of a response has two words only, so warnings about a text have a header of their own.
+    """
+    if warnings:
+        texts = [text.encode("ascii", "replace").decode() for text in warnings[:MAX_WARNINGS]]
+        http.set_headers.append((b"x-determined-config-warnings", msgspec.json.encode(texts)))
 
 
 def pagination(page: Page) -> Pagination:

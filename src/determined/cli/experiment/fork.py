@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 from determined.cli import connect, declare, errors
 from determined.cli.declare import arg, flag
-from determined.common import config_text
+from determined.common import config_text, submit
 from determined.common.api import Session
 
 CONFIG_HELP = (
@@ -66,8 +66,9 @@ def _create(
         "projectId": parent["projectId"],
         "activate": not args.paused,
     }
-    answer = session.post("/api/v1/experiments", json=body).json()
-    for warning in answer.get("configWarnings") or ():
+    response = session.post("/api/v1/experiments", json=body)
+    answer = response.json()
+    for warning in submit.config_warnings(response.headers):
         declare.warn(f"Warning: {warning}")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number} from experiment {parent['id']}", flush=True)

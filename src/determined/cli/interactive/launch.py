@@ -6,12 +6,12 @@ import argparse
 import json
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from determined.cli import connect, errors, publish, submission
+from determined.cli import connect, declare, errors, publish, submission
 from determined.cli.config import config_file
 from determined.cli.interactive import kinds
 from determined.cli.interactive.kinds import TaskKind
 from determined.cli.workspace import lookup
-from determined.common import config_text
+from determined.common import config_text, submit
 from determined.common.api import Session
 
 
@@ -48,7 +48,10 @@ def launch(
     session = connect.session(args)
     if args.workspace_name:
         body["workspaceId"] = lookup.workspace(session, args.workspace_name)["id"]
-    answer: Dict[str, Any] = session.post(kind.path, json=body, timeout=600.0).json()
+    response = session.post(kind.path, json=body, timeout=600.0)
+    answer: Dict[str, Any] = response.json()
+    for warning in submit.config_warnings(response.headers):
+        declare.warn(f"Warning: {warning}")
     submission.print_warnings(answer, kind.title)
     return session, answer
 

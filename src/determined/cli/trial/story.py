@@ -37,6 +37,9 @@ def print_story(session: BaseSession, kind: str, number: int, args: argparse.Nam
             params["isVerbose"] = "true"
         body = session.get(path, params=params).json()
         lines: List[Dict[str, Any]] = body["lines"]
+        if offset == 0 and not args.json:
+            for change in body.get("configChanges") or ():
+                print(f"Set by others: {change}")
         for line in lines:
             print(json.dumps(line) if args.json else _timed(line), flush=args.follow)
         offset += len(lines)

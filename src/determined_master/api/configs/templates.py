@@ -109,6 +109,6 @@ def _given(template: Template | None) -> Template:
 
 def _template(caller: Caller, row: TemplateRow) -> Template:
     """With its secrets if the caller may edit it."""
-    is_open = can(caller, "edit", "template", workspace_id=row.workspace_id)
+    is_open = can(caller, "edit", "template", owner_id=row.owner_id, workspace_id=row.workspace_id)
     config = row.config if is_open else mask_config(row.config)
     return Template(name=row.name, config=config, workspace_id=row.workspace_id)

@@ -10,7 +10,7 @@ import msgspec
 from determined_master.api.http.access import FILTERED, maybe, of_task, on
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import pagination, seconds_between
+from determined_master.api.shapes import add_config_warnings, pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.states import shown_state
@@ -27,7 +27,6 @@ from determined_wire.rest.types.experiment import Experiment, ExperimentState
 from determined_wire.rest.types.job import JobState, JobSummary
 from determined_wire.rest.types.shared import LaunchWarning, OrderBy
 
-MAX_WARNINGS = 10
 MAX_ID = 2**31 - 1
 
 
@@ -55,11 +54,7 @@ async def create_experiment(
     experiment_id, prepared = await experiments.create(call.caller, submission)
     too_large = LaunchWarning.LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED
     warnings = [too_large] if prepared.exceeds_slots else []
-    if prepared.warnings:
-        # The response's own list has two words; warnings about a text have a field of their own.
-        header = msgspec.json.encode([text.encode("ascii", "replace").decode() for text in
-                                    prepared.warnings[:MAX_WARNINGS]])  # fmt: skip
-        call.http.set_headers.append((b"x-determined-config-warnings", header))
+    add_config_warnings(call.http, prepared.warnings)
     if experiment_id is None:
         return wire.CreateExperimentResponse(
             experiment=Experiment(), config=None, warnings=warnings

@@ -54,6 +54,7 @@ async def _story(
             total=story.total,
         ),
         reason=story.reason,
+        config_changes=story.config_changes,
     )
 
 

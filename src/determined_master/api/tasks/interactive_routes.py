@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.api.http.access import FILTERED, Need, Rule, maybe, on
 from determined_master.api.http.routes import Call, Route, services_of
+from determined_master.api.shapes import add_config_warnings
 from determined_master.api.tasks.interactive import (
     launch_of,
     list_of,
@@ -119,7 +120,9 @@ class _Handlers:
             started = await tasks.launch(call.caller, launch_of(kind.kind, request))
         if isinstance(started, PreparedTask):
             shown_task, config = kind.message(), shown_task_config(started.built.config)
+            add_config_warnings(call.http, started.built.warnings)
         else:
+            add_config_warnings(call.http, started.warnings)
             shown_task = await self._show(call, started.row, tasks, agents, live)
             config = shown_config(started.row)
         warnings = warnings_of(exceeds_slots=started.exceeds_slots)

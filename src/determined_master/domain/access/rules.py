@@ -68,6 +68,8 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("delete", "project"),
         ("delete", "experiment"),
         ("delete", "model"),
+        ("edit", "template"),
+        ("delete", "template"),
         ("edit", "webhook"),  # the owner of its workspace; those of all workspaces: admins
     }
 )

@@ -18,7 +18,11 @@ from determined_master.domain.config.layers import (
     chosen_pool,
     container_defaults,
 )
-from determined_master.domain.config.policies.layer import apply_invariants, blamed
+from determined_master.domain.config.policies.layer import (
+    apply_invariants,
+    blamed,
+    policy_changes,
+)
 from determined_master.domain.config.policies.rules import (
     Policies,
     check_constraints,
@@ -30,6 +34,7 @@ from determined_master.domain.config.sections.grid import check_grid
 from determined_master.domain.config.sections.searcher import check_time
 from determined_master.domain.config.sizes import check_sizes
 from determined_master.domain.config.template import read_part
+from determined_master.domain.config.template_source import template_changes
 
 __all__ = [
     "BuiltExperiment",
@@ -53,6 +58,8 @@ class BuiltExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """As it is stored and shown."""
     typed: ExperimentConfig
     warnings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """Keys that others have set, each with the policy or the template, and its author."""
 
 
 def build_experiment(
@@ -77,7 +84,9 @@ def build_experiment(
     template = read_part(EXPERIMENT, layers.template, report) if layers.template else {}
     own = report.problems
     config = EXPERIMENT.merge(user, template)
-    config = apply_invariants(config, layers.policies, report)
+    changes = template_changes(layers.template_source, user, config, report)
+    before, config = config, apply_invariants(config, layers.policies, report)
+    changes += policy_changes(before, config, layers.policies)
 
     pool = _fill_pool(config, layers, report)
     config = _merge_cluster(config, layers)
@@ -104,7 +113,7 @@ def build_experiment(
         report.warn(f"{ROOT}.resources.topology", text)
     built: dict[str, Any] = msgspec.to_builtins(completed)
     typed = ExperimentConfig(built).convert()
-    return BuiltExperiment(config=built, typed=typed, warnings=report.warnings)
+    return BuiltExperiment(config=built, typed=typed, warnings=report.warnings, changes=changes)
 
 
 def _read(submitted: Any, root: str, report: ProblemReport) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from determined_master.domain.config.sections.mounts import (
 from determined_master.domain.config.sections.pod_spec import POD_SPEC
 from determined_master.domain.config.sections.resources import DEFAULT_PRIORITY, MemorySize
 from determined_master.domain.config.sizes import ConfigLimits
+from determined_master.domain.config.template_source import TemplateSource
 from determined_master.domain.schedule.priorities import PriorityOrder
 from determined_master.domain.task.containers import typed_containers
 from determined_master.domain.task.limits import limits_of, needs_of
@@ -57,6 +58,8 @@ class ConfigLayers(msgspec.Struct, frozen=True, kw_only=True):
     """All layers below and above the submitted one."""
 
     template: Mapping[str, Any] | None = None
+    template_source: TemplateSource | None = None
+    """Whose template it is, if it is another user's."""
     task_container_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The cluster's; the pools' are in `pools`."""
     pools: Mapping[str, PoolLayer] = msgspec.field(default_factory=dict)

@@ -21,6 +21,7 @@ from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sizes import check_sizes
 from determined_master.domain.config.task_schema import schema_of
 from determined_master.domain.config.template import read_part
+from determined_master.domain.config.template_source import template_changes
 from determined_master.domain.durations import format_duration, parse_duration
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.priorities import PriorityOrder
@@ -102,6 +103,7 @@ def build_task(
     user = _read(kind, submitted, ROOT, report)
     template = read_part(schema, _without_foreign(kind, user, layers.template or {}), report)
     config = dict(schema.merge(user, template))
+    template_changes(layers.template_source, user, config, report)
     _check_said(kind, config, options, report)
     _warn(kind, user, report)
 

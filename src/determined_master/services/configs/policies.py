@@ -10,6 +10,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import keep_masked_config, mask_config
 from determined_master.domain.config.policies.rules import Policies, Policy, Workload
 from determined_master.domain.config.policies.text import (
+    check_author,
     check_policies,
     read_policy,
     workload_type,
@@ -37,7 +38,12 @@ async def policies_of(
 ) -> Policies:
     """All policies that apply in a workspace; without one, those of the cluster."""
     found = await rows.list_policies(conn, workspace_id, workload)
-    levels = tuple(read_policy(row.policies, _scope(row.workspace_name)) for row in found)
+    levels = tuple(
+        read_policy(
+            row.policies, _scope(row.workspace_name), author=row.author, is_admins=row.is_admins
+        )
+        for row in found
+    )
     return Policies(levels=levels, workload=workload)
 
 
@@ -69,7 +75,8 @@ class ConfigPolicies:
 
         Raises:
             InvalidArgument: they have errors, or contradict themselves or the cluster's.
-            NotFound: no such workspace. PermissionDenied: it is not the caller's to say.
+            NotFound: no such workspace.
+            PermissionDenied: it is not the caller's to say, or decides what others' work runs.
         """
         kind = workload_type(workload)
         if not text.strip():
@@ -78,11 +85,17 @@ class ConfigPolicies:
         async with self._db.acquire() as conn, conn.transaction():
             scope = await _check_mine(conn, caller, workspace_id)
             above = None if workspace_id is None else await _of_cluster(conn, kind)
-            check_policies(submitted, kind, scope=scope, above=above, priorities=self._priorities)
+            policy = check_policies(
+                submitted, kind, scope=scope, above=above, priorities=self._priorities
+            )
+            is_admins = access.can(caller, "configure", "cluster")
+            check_author(policy, is_admin=is_admins)
             stored = await rows.find_policies(conn, workspace_id, kind)
             given = {key: value for key, value in submitted.items() if value is not None}
             kept = _unmasked(given, stored or {})
-            await rows.upsert_policies(conn, workspace_id, kind, kept, caller.user_id)
+            await rows.upsert_policies(
+                conn, workspace_id, kind, kept, caller.user_id, is_admins=is_admins
+            )
         log.info("config policies of %s for %s were set by user %d", scope, kind, caller.user_id)
         return _masked(kept)
 

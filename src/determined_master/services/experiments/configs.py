@@ -16,6 +16,7 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.search.method import SearchError, build
 from determined_master.entropy import pet_name
 from determined_master.services.configs.policies import policies_of
+from determined_master.services.configs.templates import source_of
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.workspaces.places import check_place
 from determined_master.settings.yaml_text import parse_yaml
@@ -124,7 +125,11 @@ class ExperimentConfigs:
             raise NotFound(missing)
         if caller is not None:
             access.may_see(caller, "template", row.workspace_id, missing)
-        return msgspec.structs.replace(self._layers, template=row.config)
+        return msgspec.structs.replace(
+            self._layers,
+            template=row.config,
+            template_source=None if caller is None else source_of(row, caller.user_id),
+        )
 
     async def _place(
         self, project_id: int, configs: Sequence[Any], caller: Caller | None

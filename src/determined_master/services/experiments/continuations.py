@@ -155,7 +155,8 @@ class Continuations:
                 )
             await rows.reset_progress(conn, row.id)
             if prepared is not None:
-                await rows.update_config(conn, row.id, prepared.built.config)
+                built = prepared.built
+                await rows.update_config(conn, row.id, built.config, list(built.changes))
 
         event = exp.ExperimentContinued(
             request_ids=reopening.request_ids,

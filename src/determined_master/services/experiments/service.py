@@ -372,6 +372,7 @@ def _new_experiment(
         forked_from=submission.parent_id or None,
         unmanaged=submission.is_detached,
         external_id=submission.external_id,
+        config_changes=list(prepared.built.changes),
     )
 
 

@@ -39,6 +39,8 @@ class Story(msgspec.Struct, frozen=True):
     """Why the thing is in its state."""
     trials: Mapping[str, int]
     """Trials by the ids of the search's requests for them, which events name."""
+    config_changes: Sequence[str] = ()
+    """Keys of the configuration that others have set, each with the policy or template."""
 
 
 def request_of(line: StoryLine) -> str:
@@ -91,8 +93,9 @@ class Stories:
             reason = await lookups.find_reason(conn, kind, id)
             trials = await self._trials(conn, kind, id, lines[offset:], reason)
             shown = await _as_reported(conn, kind, id, lines[offset:])
+            changes = await lookups.list_config_changes(conn, kind, id)
         reason = REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
-        return Story(shown, total, reason, trials)
+        return Story(shown, total, reason, trials, changes)
 
     async def after(
         self, caller: Caller, kind: ThingWithStory, id: str, cursor: Cursor | None, limit: int

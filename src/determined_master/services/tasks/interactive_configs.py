@@ -15,12 +15,14 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.entropy import pet_name
+from determined_master.services.configs.templates import source_of
 from determined_master.services.configs.workspace_layers import in_workspace
 from determined_master.services.workspaces.places import check_workspace
 from determined_master.store.configs import templates
 from determined_master.store.workspaces import projects
 
 if TYPE_CHECKING:
+    from determined_master.domain.access.rules import Caller
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.configs.task_defaults import IdleTimeouts
     from determined_master.store.db import Conn, Database
@@ -64,8 +66,8 @@ class InteractiveConfigs:
         self._pools = pools
         self._timeouts = timeouts
 
-    async def prepare(self, new: InteractiveLaunch) -> PreparedTask:
-        """Check a configuration with what belongs to it, and fill it up.
+    async def prepare(self, caller: Caller, new: InteractiveLaunch) -> PreparedTask:
+        """Check a configuration of the caller with what belongs to it, and fill it up.
 
         Raises:
             InvalidArgument: it has errors, exceeds its pool or a policy, or the files are too
@@ -74,16 +76,16 @@ class InteractiveConfigs:
             FailedPrecondition: the workspace is archived or being deleted.
         """
         try:
-            return await self._prepare(new)
+            return await self._prepare(caller, new)
         except InvalidArgument as error:
             raise InvalidArgument(f"{REFUSED}{error.text}") from error
         except NotFound as error:
             raise NotFound(f"{REFUSED}{error.text}") from error
 
-    async def _prepare(self, new: InteractiveLaunch) -> PreparedTask:
+    async def _prepare(self, caller: Caller, new: InteractiveLaunch) -> PreparedTask:
         workspace_id = new.workspace_id or FIRST_WORKSPACE_ID
         async with self._db.acquire() as conn:
-            layers = await self._with_template(conn, new.template)
+            layers = await self._with_template(conn, caller, new.template)
             found = await projects.find_workspace_place(conn, workspace_id)
             place = check_workspace(workspace_id, found)
             layers = await in_workspace(conn, layers, place, "NTSC")
@@ -111,10 +113,11 @@ class InteractiveConfigs:
             exceeds_slots=exceeds,
         )
 
-    async def _with_template(self, conn: Conn, name: str) -> ConfigLayers:
+    async def _with_template(self, conn: Conn, caller: Caller, name: str) -> ConfigLayers:
         if not name:
             return self._layers
         row = await templates.find_template(conn, name)
         if row is None:
             raise NotFound(f"template '{name}' not found")
-        return msgspec.structs.replace(self._layers, template=row.config)
+        source = source_of(row, caller.user_id)
+        return msgspec.structs.replace(self._layers, template=row.config, template_source=source)

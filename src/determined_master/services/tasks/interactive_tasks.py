@@ -64,6 +64,8 @@ class Launched(msgspec.Struct, frozen=True):
     row: InteractiveRow
     exceeds_slots: bool
     """Whether it asks for more slots than its pool has now."""
+    warnings: tuple[str, ...] = ()
+    """About its configuration."""
 
 
 class InteractiveTasks:
@@ -94,7 +96,7 @@ class InteractiveTasks:
             InvalidArgument, NotFound, FailedPrecondition: as `launch`.
         """
         _check_place(caller, new)
-        return await self._configs.prepare(new)
+        return await self._configs.prepare(caller, new)
 
     async def launch(
         self, caller: Caller, new: InteractiveLaunch, sources: Sources = NO_SOURCES
@@ -112,7 +114,7 @@ class InteractiveTasks:
             FailedPrecondition: the workspace is archived or being deleted.
         """
         _check_place(caller, new)
-        prepared = await self._configs.prepare(new)
+        prepared = await self._configs.prepare(caller, new)
         task_id = str(entropy.new_uuid())
 
         async def store(conn: Conn) -> None:
@@ -138,7 +140,8 @@ class InteractiveTasks:
         await self._engine.post(
             INTERACTIVE_TASK, TaskId(task_id), event, cause=OnlyOnce("launched"), within=store
         )
-        return Launched(await self.get(caller, new.kind, task_id), prepared.exceeds_slots)
+        row = await self.get(caller, new.kind, task_id)
+        return Launched(row, prepared.exceeds_slots, prepared.built.warnings)
 
     async def get(
         self, caller: Caller, kind: InteractiveKind | None, task_id: str

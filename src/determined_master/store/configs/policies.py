@@ -17,6 +17,10 @@ class PolicyRow(msgspec.Struct, frozen=True):
     """None: of the cluster."""
     policies: dict[str, Any]
     """Of `invariant_config` and `constraints`, as they were submitted."""
+    author: str
+    """The name of the user who set them."""
+    is_admins: bool
+    """Whether that user was an admin of the cluster."""
 
 
 class BudgetRow(msgspec.Struct, frozen=True):
@@ -50,8 +54,9 @@ async def list_policies(
     Without a workspace only the cluster's.
     """
     query = """
-        SELECT w.name AS workspace_name, p.policies
+        SELECT w.name AS workspace_name, p.policies, u.username AS author, p.is_admins
           FROM config_policies p LEFT JOIN workspaces w ON w.id = p.workspace_id
+          JOIN users u ON u.id = p.changed_by
          WHERE p.workload_type = $2 AND (p.workspace_id IS NULL OR p.workspace_id = $1)
          ORDER BY p.workspace_id NULLS FIRST
     """
@@ -76,16 +81,19 @@ async def upsert_policies(
     workload_type: str,
     policies: dict[str, Any],
     changed_by: int,
+    *,
+    is_admins: bool,
 ) -> None:
     """Store policies in place of those that were there."""
     query = """
-        INSERT INTO config_policies (workspace_id, workload_type, policies, changed_by)
-        VALUES ($1, $2, $3, $4)
+        INSERT INTO config_policies (
+            workspace_id, workload_type, policies, changed_by, is_admins)
+        VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (coalesce(workspace_id, 0), workload_type)
         DO UPDATE SET policies = excluded.policies, changed_by = excluded.changed_by,
-                      changed_at = now()
+                      is_admins = excluded.is_admins, changed_at = now()
     """
-    await conn.execute(query, workspace_id, workload_type, policies, changed_by)
+    await conn.execute(query, workspace_id, workload_type, policies, changed_by, is_admins)
 
 
 async def delete_policies(conn: Conn, workspace_id: int | None, workload_type: str) -> bool:

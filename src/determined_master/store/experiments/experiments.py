@@ -40,6 +40,8 @@ class NewExperiment(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: int | None = None
     unmanaged: bool = False
     external_id: str | None = None
+    config_changes: list[str] = []
+    """Keys of the configuration that others have set, each with the policy or template."""
 
 
 COLUMNS = """
@@ -86,9 +88,9 @@ async def insert_experiment(conn: Conn, new: NewExperiment) -> None:
             id, job_id, user_id, workspace_id, project_id, state, name, description, labels,
             config, original_config, seed, searcher_type, searcher_metric, smaller_is_better,
             resource_pool, model_definition, model_definition_size, started_at, forked_from,
-            unmanaged, external_id)
+            unmanaged, external_id, config_changes)
         VALUES ($1, $2, $3, $4, $5, 'PAUSED', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-                $16, $17, $18, $19, $20, $21)
+                $16, $17, $18, $19, $20, $21, $22)
     """
     await conn.execute(
         query,
@@ -113,6 +115,7 @@ async def insert_experiment(conn: Conn, new: NewExperiment) -> None:
         new.forked_from,
         new.unmanaged,
         new.external_id,
+        new.config_changes,
     )
 
 
@@ -241,12 +244,15 @@ async def reset_progress(conn: Conn, experiment_id: int) -> None:
     await conn.execute(query, experiment_id)
 
 
-async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) -> None:
+async def update_config(
+    conn: Conn, experiment_id: int, config: dict[str, Any], changes: list[str]
+) -> None:
     """Replace an experiment's configuration, and the columns derived from it."""
     query = """
         UPDATE experiments
            SET config = $2, name = $3, description = $4, labels = $5, searcher_metric = $6,
-               smaller_is_better = $7, resource_pool = $8
+               smaller_is_better = $7, resource_pool = $8, config_changes = ARRAY(
+                   SELECT DISTINCT c FROM unnest(config_changes || $9::text[]) c ORDER BY c)
          WHERE id = $1
     """
     typed = ExperimentConfig(config)
@@ -260,6 +266,7 @@ async def update_config(conn: Conn, experiment_id: int, config: dict[str, Any]) 
         typed.searcher.metric,
         typed.searcher.smaller_is_better,
         typed.resources.resource_pool,
+        changes,
     )
 
 

@@ -49,6 +49,16 @@ async def find_reason(conn: Conn, kind: ThingWithStory, id: str) -> str:
     return str(await conn.fetchval(_REASONS[kind], id) or "")
 
 
+async def list_config_changes(conn: Conn, kind: ThingWithStory, id: str) -> list[str]:
+    """Keys that others have set in the configuration of an experiment, or of a trial's."""
+    if kind not in ("experiment", "trial"):
+        return []
+    own = f"(SELECT experiment_id FROM trials WHERE id = {_NUMBER})"
+    number = _NUMBER if kind == "experiment" else own
+    query = f"SELECT config_changes FROM experiments WHERE id = {number}"
+    return list(await conn.fetchval(query, id) or ())
+
+
 async def is_greater_better(conn: Conn, experiment_id: str) -> bool:
     """Whether a search wants a great metric: events then have its negative."""
     query = f"SELECT NOT smaller_is_better FROM experiments WHERE id = {_NUMBER}"

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.key_effects import find_value
 from determined_master.domain.config.policies.rules import Policies
 from determined_master.domain.config.schema.problems import ROOT, Problem, ProblemReport
 from determined_master.domain.errors import FailedPrecondition
@@ -22,11 +23,37 @@ def apply_invariants(
         report: receives warnings, without values: they may be secret.
     """
     merged = _merged(config, policies, report)
-    for path, (_, scope) in policies.invariants().items():
-        given = _find(config, path)
-        if given is not None and given != _find(merged, path):
-            report.warn(f"{ROOT}.{path}", f"is replaced by what a config policy of {scope} sets")
+    for path, invariant in policies.invariants().items():
+        value = find_value(config, path)
+        if value is not None and value != find_value(merged, path):
+            text = f"is replaced by what a config policy of {invariant.scope} sets"
+            report.warn(f"{ROOT}.{path}", text)
+    for policy in policies.levels:
+        for path in policy.withheld:
+            text = (
+                f"is set by the config policy of {policy.scope} without effect: only an admin of "
+                "the cluster may set it for others"
+            )
+            report.warn(f"{ROOT}.{path}", text)
     return merged
+
+
+def policy_changes(
+    before: Mapping[str, Any], merged: Mapping[str, Any], policies: Policies
+) -> tuple[str, ...]:
+    """Keys that policies have changed, each with the policy and its author, for the story.
+
+    Args:
+        before: the configuration of the user and the template.
+        merged: the same with the invariants.
+        policies: those that apply.
+    """
+    return tuple(
+        f"{path}: config policy of {invariant.scope}"
+        + (f", set by {invariant.author}" if invariant.author else "")
+        for path, invariant in sorted(policies.invariants().items())
+        if find_value(before, path) != find_value(merged, path)
+    )
 
 
 def check_held(config: Mapping[str, Any], policies: Policies) -> None:
@@ -37,9 +64,9 @@ def check_held(config: Mapping[str, Any], policies: Policies) -> None:
     """
     merged = _merged(config, policies, ProblemReport())
     found = [
-        f"{path} is set to another value by a config policy of {scope}"
-        for path, (_, scope) in policies.invariants().items()
-        if _find(config, path) != _find(merged, path)
+        f"{path} is set to another value by a config policy of {invariant.scope}"
+        for path, invariant in policies.invariants().items()
+        if find_value(config, path) != find_value(merged, path)
     ]
     if found:
         raise FailedPrecondition(f"{'; '.join(found)}. {policies.remedy}")
@@ -82,11 +109,3 @@ def _blamed(problem: Problem, invariants: Mapping[str, Any], remedy: str) -> Pro
 
 def _is_below(path: str, root: str) -> bool:
     return path.startswith(root) and path[len(root) : len(root) + 1] in ("", ".", "[")
-
-
-def _find(config: Any, path: str) -> Any:
-    for key in path.split("."):
-        if not isinstance(config, Mapping):
-            return None
-        config = config.get(key)
-    return config

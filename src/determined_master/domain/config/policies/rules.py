@@ -26,8 +26,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     scope: str = "the cluster"
     """The scope for messages: `the cluster` or `workspace 'vision'`."""
+    author: str = ""
+    """The name of the user who set it last; empty if the account is deleted."""
     invariant_config: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """A partial configuration that overrides any user's."""
+    withheld: tuple[str, ...] = ()
+    """Paths of its invariant configuration that do not apply: no admin of the cluster set them."""
     max_slots: int | None = None
     """Most slots that one job may ask for."""
     max_cost_per_hour: float | None = None
@@ -44,10 +48,11 @@ class Bound(NamedTuple):
 
 
 class Invariant(NamedTuple):
-    """A value that a user cannot change, and the scope of the policy that sets it."""
+    """A value that a user cannot change, the scope of the policy that sets it, and its author."""
 
     value: Any
     scope: str
+    author: str = ""
 
 
 class Policies(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,7 @@ class Policies(msgspec.Struct, frozen=True, kw_only=True):
         found: dict[str, Invariant] = {}
         for policy in reversed(self.levels):
             for path, value in _leaves(policy.invariant_config, ""):
-                found[path] = Invariant(value, policy.scope)
+                found[path] = Invariant(value, policy.scope, policy.author)
         return found
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from determined_master.domain.config.experiment_schema import EXPERIMENT
+from determined_master.domain.config.key_effects import closed_paths, harmless_part
 from determined_master.domain.config.policies.rules import (
     Policies,
     Policy,
@@ -16,7 +17,7 @@ from determined_master.domain.config.schema.containers import Field, Object
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Anything, Integer, Number, type_name
 from determined_master.domain.config.sections.resources import PRIORITY
-from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.errors import InvalidArgument, PermissionDenied
 from determined_master.domain.schedule.priorities import PriorityOrder, is_beyond
 
 ROOT = "<policies>"
@@ -57,19 +58,50 @@ def workload_type(text: str) -> Workload:
             raise InvalidArgument(f"invalid workload type: {text}. Use EXPERIMENT or NTSC")
 
 
-def read_policy(stored: Mapping[str, Any], scope: str) -> Policy:
-    """Read a stored policy, which was checked before."""
+def read_policy(
+    stored: Mapping[str, Any], scope: str, *, author: str = "", is_admins: bool = True
+) -> Policy:
+    """Read a stored policy, which was checked before.
+
+    Args:
+        stored: as it was submitted.
+        scope: whose it is, as of `Policy`.
+        author: the name of the user who set it.
+        is_admins: whether an admin of the cluster set it; otherwise only its limits and harmless
+            values apply, because work runs with the tokens of its owners.
+    """
     quiet = ProblemReport()
     constraints = CONSTRAINTS.read(stored.get("constraints") or {}, "", quiet) or {}
     invariant = EXPERIMENT.read(stored.get("invariant_config") or {}, "", quiet) or {}
+    withheld = () if is_admins else tuple(closed_paths(invariant))
+    if withheld:
+        invariant = harmless_part(invariant)
     resources = constraints.get("resources") or {}
     return Policy(
         scope=scope,
+        author=author,
+        withheld=withheld,
         invariant_config={key: value for key, value in invariant.items() if value is not None},
         max_slots=resources.get("max_slots"),
         max_cost_per_hour=resources.get("max_cost_per_hour"),
         priority_limit=constraints.get("priority_limit"),
     )
+
+
+def check_author(policy: Policy, *, is_admin: bool) -> None:
+    """Check that a policy decides no more for other users than its author may.
+
+    Raises:
+        PermissionDenied: it sets what runs, what a task reads or where something is sent, and its
+            author is no admin of the cluster.
+    """
+    closed = [] if is_admin else list(closed_paths(policy.invariant_config))
+    if closed:
+        names = ", ".join(f"{INVARIANT}.{path}" for path in closed)
+        raise PermissionDenied(
+            f"{names}: only an admin of the cluster may set what other users' work runs, reads or "
+            "sends. Leave it out and set limits only, or ask an admin to set this policy"
+        )
 
 
 def check_policies(
