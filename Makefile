@@ -4,8 +4,8 @@ VENV := .venv
 TESTS ?=
 # Most tests wait for other processes: two workers a core finish sooner than one.
 WORKERS ?= 4
-# With AGAIN=1 the tests that fail run once more, one at a time: on a machine that others use, waits
-# may be too short. A test that fails twice fails the run; both failures are printed.
+# With AGAIN=1 the tests that fail run once more, alone: on a machine that others use, waits may be too
+# short. A test that fails twice fails the run; the last lines say what was repeated, and how it failed.
 AGAIN ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -52,11 +52,9 @@ web-ui-if-possible: $(STAMP)
 demo: $(STAMP) web-ui-if-possible  ## a local cluster and a search on real data
 	@$(BIN)/python examples/digits/demo.py
 
-PYTEST = $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder -q
 # Arguments: workers, how many slow tests are listed, marks, paths.
-RUN_TESTS = $(PYTEST) -n $(1) --durations=$(2) --durations-min=5 -m "$(3)" $(4) \
-  $(if $(AGAIN),|| { echo "once more: what failed" && \
-  $(PYTEST) -n 1 -m "$(3)" --last-failed --last-failed-no-failures none $(4); })
+RUN_TESTS = $(BIN)/python tools/run_tests.py $(if $(AGAIN),--again) --workers $(1) --durations $(2) \
+  -m "$(3)" $(4)
 
 test: $(STAMP) web-ui-if-possible  ## all tests but those of whole clusters and of the web UI
 	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e))

@@ -57,41 +57,25 @@ export DET_TEST_KUBECONFIG="$1" DET_TEST_KUBERNETES_ADDRESS="$2" DET_TEST_KUBERN
 cd "$(dirname "$0")/.."
 # Most tests wait for kubelets, so four groups run side by side. Those that add a node, or restart the
 # kubelet, run alone: a node that runs nothing would get pods of other tests. So does the one with 50
-# pods, which the others would wait for. With AGAIN, tests that fail run once more, one at a time, as
-# in the Makefile.
-cache="$(mktemp -d)"
+# pods, which the others would wait for. With AGAIN, tests that fail run once more, alone.
 alone="tests/e2e/test_remote_kubernetes.py tests/e2e/test_many_pods.py"
 alone="$alone tests/backends/kubernetes/real_faults/test_kubelet.py"
 alone="$alone tests/backends/kubernetes/test_real_scheduler.py"
 # Devices need a cluster that has some, of the class that DET_TEST_DEVICE_CLASS names.
 left_out=
 [ -n "${DET_TEST_DEVICE_CLASS:-}" ] || left_out=tests/backends/kubernetes/devices
-suites() {
-  "${PYTHON:-python3}" -m pytest -q -o cache_dir="$cache" --durations 20 \
-    --dist loadgroup --no-loadscope-reorder "$@" -k "real or on_cluster"
+suites() { # workers, paths
+  workers="$1"
+  shift
+  "${PYTHON:-python3}" tools/run_tests.py ${AGAIN:+--again} --workers "$workers" \
+    -k "real or on_cluster" "$@"
 }
-together() {
-  # shellcheck disable=SC2046
-  suites $(printf ' --ignore=%s' $alone $left_out) "$@" tests/deploy/helm/test_on_cluster.py \
-    tests/deploy/helm/test_page_on_cluster.py \
-    tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_kubernetes_page.py \
-    tests/e2e/test_gateway.py tests/e2e/test_real_hollow_nodes.py
-}
-repeated() { # a run, and what failed in it once more
-  status=0
-  "$@" -n "$parallel" || status=$?
-  if [ "$status" = 1 ] && [ -n "${AGAIN:-}" ]; then
-    echo "once more: what failed"
-    status=0
-    "$@" -n 1 --last-failed --last-failed-no-failures none || status=$?
-  fi
-}
-parallel=4
-repeated together
-failed="$status"
-parallel=1
+failed=0
+# shellcheck disable=SC2046
+suites 4 $(printf ' --ignore=%s' $alone $left_out) tests/deploy/helm/test_on_cluster.py \
+  tests/deploy/helm/test_page_on_cluster.py \
+  tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_kubernetes_page.py \
+  tests/e2e/test_gateway.py tests/e2e/test_real_hollow_nodes.py || failed=$?
 # shellcheck disable=SC2086
-repeated suites $alone
-[ "$failed" != 0 ] || failed="$status"
-rm -rf "$cache"
+suites 1 $alone || failed=$?
 exit "$failed"
