@@ -1,15 +1,16 @@
-"""Finding 16: a page that a task serves acts at the master as its viewer."""
+"""Findings 16 and N1: a page that a task serves acts at the master as its viewer."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
 from tests.api.master import PASSWORD, running_services
-from tests.api.proxy.proxied import Backend, Reply, ask, listening, run_task, serving
+from tests.api.proxy.proxied import Backend, Reply, ask, exchange, listening, run_task, serving
 from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
@@ -18,6 +19,7 @@ from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.catalog import Services
+from determined_master.services.tasks.proxies import Proxies
 from determined_master.services.tasks.service import Tasks
 from determined_master.store.db import Address, open_database
 
@@ -67,28 +69,179 @@ async def at(place: Place, host: str, path: str, *headers: str) -> Reply:
     return await ask(place.port, path, *headers, host=host)
 
 
-@shared
-async def test_a_page_of_another_user_is_sandboxed(place: Place) -> None:
-    task = run_task(place.services, place.task_port.port)
-    path = f"/proxy/{task.id}:8080/"
-    answer = await ask(place.port, path, place.cookie, *PAGE)
-    assert answer.status == 200
-    policy = answer.headers["content-security-policy"]
-    assert policy.startswith("sandbox ")
-    assert "allow-same-origin" not in policy
-    by_program = await ask(place.port, path, f"Authorization: Bearer {place.token}")
-    assert "content-security-policy" not in by_program.headers
+SANDBOXED = [
+    "Authorization: Bearer {token}",
+    "Authorization: Basic eDp5",
+    "Cookie: auth={token}\r\nAuthorization: Basic eDp5",
+    "Cookie: auth={token}\r\nAuthorization: nonsense",
+    "Cookie: auth={token}\r\nAuthorization: Bearer {token}",
+    "Cookie: auth={token}\r\nGrpc-Metadata-X-Allocation-Token: Bearer x",
+]
+"""Carriers of the owner's own token that switch a sandbox on."""
 
 
-@shared
-async def test_a_page_of_ones_own_task_is_not_sandboxed(place: Place) -> None:
-    task = run_task(place.services, place.task_port.port)
+def own_task(place: Place, user_id: int, **options: Any) -> str:
+    """The path of a service whose task is this user's."""
+    task = run_task(place.services, place.task_port.port, **options)
+    place.services[Tasks]._owners[task.id] = user_id
+    return f"/proxy/{task.id}:8080/"
+
+
+async def user_id(place: Place) -> int:
     caller = await place.services[Identities].authenticate(place.token)
-    assert not await place.services[Tasks].is_owner(caller.user_id, task.id)
-    place.services[Tasks]._owners[task.id] = caller.user_id
-    answer = await ask(place.port, f"/proxy/{task.id}:8080/", place.cookie, *PAGE)
-    assert answer.status == 200
-    assert "content-security-policy" not in answer.headers
+    assert caller is not None
+    return caller.user_id
+
+
+def is_sandboxed(answer: Reply) -> bool:
+    assert answer.status == 200, answer
+    policy = answer.headers.get("content-security-policy", "")
+    assert "allow-same-origin" not in policy
+    return policy.startswith("sandbox ")
+
+
+@shared
+@pytest.mark.parametrize("is_owner", [True, False])
+@pytest.mark.parametrize("port", ["", "is_unauthenticated", "is_keyed"])
+async def test_a_page_is_sandboxed_unless_its_owner_comes_by_cookie_alone(
+    place: Place, port: str, is_owner: bool
+) -> None:
+    owner = await user_id(place) if is_owner else 999
+    path = own_task(place, owner, **({port: True} if port else {}))
+    by_cookie = await ask(place.port, path, place.cookie, *PAGE)
+    assert is_sandboxed(by_cookie) == (not is_owner or port == "is_unauthenticated")
+    for carrier in SANDBOXED:
+        headers = carrier.format(token=place.token).split("\r\n")
+        if port == "is_unauthenticated" or place.token in carrier.format(token=place.token):
+            assert is_sandboxed(await ask(place.port, path, *headers, *PAGE)), carrier
+    if port == "is_unauthenticated":
+        assert is_sandboxed(await ask(place.port, path, *PAGE))
+
+
+@shared
+async def test_a_notebooks_own_token_is_no_owner(place: Place) -> None:
+    for owner, by_cookie in ((await user_id(place), False), (999, True)):
+        task = run_task(
+            place.services, place.task_port.port, task_type="NOTEBOOK", is_default=True
+        )
+        place.services[Tasks]._owners[task.id] = owner
+        token = place.services[Proxies]._tokens.notebook_token(task.id)
+        path = f"/proxy/{task.id}/lab?token={token}"
+        assert is_sandboxed(await ask(place.port, path, *PAGE))
+        assert is_sandboxed(await ask(place.port, path, place.cookie, *PAGE)) == by_cookie
+
+
+HARMFUL = [
+    'NEL: {"report_to":"x","max_age":9}',
+    'Report-To: {"group":"x"}',
+    'Reporting-Endpoints: x="https://evil.example"',
+    "Accept-CH: Sec-CH-UA-Model",
+    "Critical-CH: Sec-CH-UA-Model",
+    'Clear-Site-Data: "*"',
+    "Service-Worker-Allowed: /",
+    "Refresh: 0; url=/det/logout",
+    'WWW-Authenticate: Basic realm="the master"',
+    "Strict-Transport-Security: max-age=9",
+    "Alt-Svc: h2=':1'",
+    "Origin-Agent-Cluster: ?1",
+    "Speculation-Rules: '/rules'",
+    "X-Accel-Redirect: /internal",
+    "X-Sendfile: /etc/passwd",
+    "X-LIGHTTPD-send-file: /etc/passwd",
+    "Link: </x>; rel=preload",
+    "Public-Key-Pins: x",
+    "Expect-CT: max-age=9",
+    "Set-Login: logged-in",
+    "SourceMap: x",
+    "Proxy-Authenticate: Basic",
+    "Activate-Storage-Access: load",
+    "Use-As-Dictionary: x",
+]
+NEEDED = [
+    "Content-Type: text/html",
+    "Cache-Control: max-age=9",
+    'ETag: "x"',
+    "Location: /proxy/x/",
+    "Content-Range: bytes 0-4/5",
+    "Accept-Ranges: bytes",
+    "Content-Disposition: attachment",
+    "Access-Control-Allow-Origin: *",
+    "Content-Security-Policy: frame-ancestors 'self'",
+]
+
+
+async def head_of(place: Place, path: str, answer: list[str], *sent: str) -> list[str]:
+    """The lines of an answer's head, for a service that answers with these headers."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await place.task_port.head(reader)
+        lines = ["HTTP/1.1 401 No", "Content-Length: 0", *answer, "", ""]
+        writer.write("\r\n".join(lines).encode())
+
+    before, place.task_port.serve = place.task_port.serve, serve
+    try:
+        lines = [f"GET {path} HTTP/1.1", "Host: master", "Connection: close", place.cookie, *sent]
+        raw = await exchange(place.port, "\r\n".join([*lines, "", ""]).encode())
+    finally:
+        place.task_port.serve = before
+    return raw.decode("latin-1").split("\r\n")
+
+
+@shared
+async def test_headers_that_browsers_apply_to_an_origin_are_dropped(place: Place) -> None:
+    path = own_task(place, await user_id(place))
+    lines = await head_of(place, path, HARMFUL + NEEDED)
+    assert lines[0].startswith("HTTP/1.1 401 ")
+    names = {line.partition(":")[0].lower() for line in lines[1:]}
+    assert not names & {line.partition(":")[0].lower() for line in HARMFUL}
+    for line in NEEDED:
+        name, _, value = line.partition(": ")
+        assert f"{name.lower()}: {value}" in lines
+
+
+COOKIES = {
+    "own=1": "own=1",
+    "own=1; Path=/": "own=1; path=PATH",
+    "own=1; path=/det; Path=/": "own=1; path=PATH",
+    "own=1; Path=PATHlab; HttpOnly": "own=1; path=PATHlab; httponly",
+    "own=1; Domain=example.com; SameSite=None; Partitioned": "own=1; samesite=None",
+    "own=1; Max-Age=9; Expires=Thu, 01 Jan 1970 00:00:00 GMT": (
+        "own=1; max-age=9; expires=Thu, 01 Jan 1970 00:00:00 GMT"
+    ),
+    "x=1 auth=evil; Path=/": "x=1 auth=evil; path=PATH",
+    "auth=evil; Path=PATH": "",
+    "AUTH=evil": "",
+    " auth =evil": "",
+    "__Host-auth=evil; Path=/; Secure": "",
+    "__host-x=evil": "",
+    "__Secure-x=1; Secure": "",
+    "det_service=evil": "",
+    "=auth=evil": "",
+    "auth": "",
+    "": "",
+    f"big={'x' * 5000}": "",
+}
+
+
+@shared
+@pytest.mark.parametrize("cookie", COOKIES)
+async def test_a_service_sets_cookies_for_its_own_paths_alone(place: Place, cookie: str) -> None:
+    path = own_task(place, await user_id(place))
+    lines = await head_of(place, path, [f"Set-Cookie: {cookie.replace('PATH', path)}"])
+    expected = COOKIES[cookie].replace("PATH", path)
+    shown = [line for line in lines if line.startswith("set-cookie")]
+    assert shown == ([f"set-cookie: {expected}"] if expected else [])
+
+
+@shared
+async def test_no_script_of_a_task_stays_for_the_next_visitor(place: Place) -> None:
+    path = own_task(place, await user_id(place))
+    for header in ("Service-Worker: script", "Sec-Fetch-Dest: serviceworker"):
+        answer = await ask(place.port, f"{path}worker.js", place.cookie, header)
+        assert answer.status == 403
+        assert b"{service}" in answer.body
+    page = await ask(place.port, path, place.cookie)
+    assert "cookie" in page.headers["vary"].lower(), "a cache gives it to its owner alone"
 
 
 @shared

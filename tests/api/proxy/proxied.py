@@ -68,7 +68,7 @@ class Backend:
 
 async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer a request whose head was read."""
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Mine: yes\r\n\r\nhello")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: mine\r\n\r\nhello")
     await writer.drain()
 
 

@@ -131,28 +131,6 @@ async def test_a_service_cannot_change_who_its_user_is(master: Master, backend: 
     assert not any(line.startswith("upgrade") for line in head)
 
 
-async def test_a_service_cannot_speak_for_the_masters_other_pages(
-    master: Master, backend: Backend
-) -> None:
-    path = f"/proxy/{master.task(backend).id}:8080/"
-    allowed = ("/", path, f"{path}lab/", f"{path}../", f"{path}%2e%2e/", "http://m/")
-
-    async def claim(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await backend.head(reader)
-        writer.write(b"HTTP/1.1 204 None\r\nStrict-Transport-Security: max-age=9\r\n")
-        writer.write(b'Clear-Site-Data: "*"\r\nAlt-Svc: h2=":1"\r\n')
-        writer.write("".join(f"Service-Worker-Allowed: {a}\r\n" for a in allowed).encode())
-        writer.write(b"\r\n")
-
-    backend.serve = claim
-    request = f"GET {path} HTTP/1.1\r\nHost: m\r\n{master.bearer}\r\nConnection: close\r\n\r\n"
-    head = lines_of(await exchange(master.port, request.encode()))
-    assert head[0].startswith("http/1.1 204 ")
-    names = ("strict-transport", "clear-site", "alt-svc", "service-worker")
-    told = [line for line in head if line.startswith(names)]
-    assert told == [f"service-worker-allowed: {a}" for a in (path, f"{path}lab/")]
-
-
 async def test_services_follow_the_life_of_their_allocation(
     master: Master, backend: Backend
 ) -> None:

@@ -8,7 +8,8 @@ import msgspec
 
 from determined_master.api.access.user_shapes import user_message
 from determined_master.api.http.access import SIGNED_IN
-from determined_master.api.http.middleware import login_cookie
+from determined_master.api.http.cookies import EXPIRED, LOGIN, LOGIN_NAMES, login_cookie, values
+from determined_master.api.http.middleware import is_foreign
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import (
@@ -28,8 +29,6 @@ from determined_wire.rest.auth import (
     LogoutRequest,
     LogoutResponse,
 )
-
-EPOCH = "Thu, 01 Jan 1970 00:00:00 GMT"
 
 
 @route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
@@ -52,7 +51,7 @@ async def current_user(
 async def logout(call: Call, request: LogoutRequest, auth: Auth) -> LogoutResponse:
     """End the session that the request was made with."""
     await auth.logout(call.caller, call.http.token)
-    _set_cookie(call, "", EPOCH)
+    _remove_cookies(call)
     return LogoutResponse()
 
 
@@ -98,13 +97,32 @@ def _plain_text(error: DetError) -> str:
 
 
 def set_login_cookie(call: Call, opened: Login) -> None:
-    """Let the browser keep the token of a login."""
-    _set_cookie(call, opened.token, _http_date(opened.expires_at))
+    """Let the browser keep the token of a login, if a page of the master asked for it.
+
+    A page of another origin could otherwise sign its visitor in as somebody else.
+    """
+    if is_foreign(call.http):
+        return
+    is_secure = _is_over_tls(call)
+    if is_secure and values(call.http.cookie, LOGIN):
+        _set_cookie(call, "", EXPIRED, is_secure=False)  # of an earlier version, or of a task
+    _set_cookie(call, opened.token, _http_date(opened.expires_at), is_secure=is_secure)
 
 
-def _set_cookie(call: Call, token: str, expires: str) -> None:
-    cookie = login_cookie(token, expires, is_secure=call.http.is_secure)
+def _remove_cookies(call: Call) -> None:
+    sent = [name for name in LOGIN_NAMES if values(call.http.cookie, name)]
+    for name in sent or [LOGIN]:
+        _set_cookie(call, "", EXPIRED, is_secure=name != LOGIN)
+
+
+def _set_cookie(call: Call, token: str, expires: str, *, is_secure: bool) -> None:
+    cookie = login_cookie(token, expires, is_secure=is_secure)
     call.http.set_headers.append((b"set-cookie", cookie))
+
+
+def _is_over_tls(call: Call) -> bool:
+    """Whether the page came over TLS, to the master or to a proxy before it."""
+    return call.http.is_secure or call.http.header("origin").startswith("https://")
 
 
 def _http_date(moment: datetime) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, quote
 
 from determined_master.api.access.auth import open_session, set_login_cookie
 from determined_master.api.http.access import SIGNED_IN
+from determined_master.api.http.middleware import is_foreign
 from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.errors import DetError
@@ -62,6 +63,9 @@ def form_address(call: Call) -> str:
 async def submit_login(call: Call, auth: Auth) -> Reply:
     """Sign in and lead back, or show the form again with the reason."""
     target = login_target(call)
+    if is_foreign(call.http):
+        text = "Another page sent this form. Sign in here:"
+        return _page(_form(call, "", text), status=403)
     form = parse_qs(call.body[:MAX_FORM_BYTES].decode(errors="replace"), keep_blank_values=True)
     username = form.get("username", [""])[0]
     try:

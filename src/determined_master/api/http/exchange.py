@@ -81,7 +81,7 @@ class Http:
             elif name == b"content-length":
                 self.content_length = int(value) if value.isdigit() else -1
             elif name == b"cookie":
-                self.cookie = value
+                self.cookie = b"; ".join((self.cookie, value)) if self.cookie else value
             elif name == b"grpc-metadata-x-allocation-token":
                 self.allocation_token = value
             elif name == b"accept":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote
 
 import msgspec
 
+from determined_master.api.http import cookies
 from determined_master.api.http.exchange import Http
 from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.reauthorization import Visit
@@ -15,7 +15,6 @@ from determined_master.domain.errors import PermissionDenied, Unauthenticated
 from determined_master.ports.authentication import Authenticator
 
 BEARER = b"Bearer "
-COOKIE = "auth"
 JSON = "application/json"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -37,6 +36,7 @@ async def admit(http: Http, authenticator: Authenticator) -> Caller:
         Unauthenticated: there is no token, or it is not good.
         InactiveUser: the token belongs to a deactivated user.
         PermissionDenied: the token is the login cookie, and another page may have sent it.
+        TwoLogins: there are two login cookies.
     """
     token = read_token(http)
     caller = await caller_of(token, authenticator)
@@ -65,8 +65,11 @@ class Entry(msgspec.Struct, frozen=True):
     """The master's own tokens in the request, which are not for the service."""
     visit: Visit | None = None
     """Of the caller, where there is one."""
-    is_at_own_origin: bool = False
-    """Whether the service has an origin of its own."""
+    viewer_id: int = 0
+    """The user of the cookie that came with the request, if no header held credentials; 0 for
+    none."""
+    is_alone: bool = False
+    """Whether the service has an origin that it shares with nothing else."""
 
 
 class SignIn(Unauthenticated):
@@ -106,19 +109,25 @@ async def admit_to_service(
         SignIn: the tokens are invalid, or there is none and a page was requested.
         Unauthenticated: there is none.
         PermissionDenied: the token is the login cookie, and another page may have sent it.
+        TwoLogins: there are two login cookies.
     """
-    sent = _service_tokens(http, takes_cookie=takes_cookie) + ([remembered] if remembered else [])
+    by_cookie = read_cookie(http) if takes_cookie else ""
+    sent = [each for each in (_sent_to_service(http), by_cookie, remembered) if each]
     found = [await _find_caller(token, authenticator) for token in sent]
     queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
     spent = frozenset(token for token, caller in (*found, *queried) if caller is not None)
+    viewer_id = 0
+    if not (http.authorization or http.allocation_token):
+        callers = [caller for token, caller in found if caller is not None and caller.is_active]
+        viewer_id = callers[0].user_id if callers else 0
     if is_open or own_token:
-        return Entry(spent=spent)
+        return Entry(spent=spent, viewer_id=viewer_id)
     for token, caller in found:
         if caller is not None and caller.is_active:
-            if http.cookie and token == _cookie(http.cookie):
+            if token in (by_cookie, remembered):
                 check_origin(http)
             http.token = token
-            return Entry(caller, spent)
+            return Entry(caller, spent, viewer_id=viewer_id)
     if found or "text/html" in http.header("accept"):
         path = http.raw_path.decode("latin-1") + (f"?{http.query}" if http.query else "")
         raise SignIn(path, path_prefix(http))
@@ -127,7 +136,8 @@ async def admit_to_service(
 
 def has_token(http: Http) -> bool:
     """Whether the request carries anything that is meant as a token."""
-    return bool(http.authorization or http.allocation_token or http.cookie)
+    sent = http.authorization or http.allocation_token
+    return bool(sent or any(cookies.values(http.cookie, name) for name in cookies.LOGIN_NAMES))
 
 
 def read_token(http: Http) -> str:
@@ -135,14 +145,33 @@ def read_token(http: Http) -> str:
 
     Raises:
         Unauthenticated: nothing was sent.
+        TwoLogins: there are two login cookies.
     """
     sent = http.authorization or http.allocation_token
     if sent:
         return sent[len(BEARER) :].decode("latin-1") if sent.startswith(BEARER) else ""
-    token = _cookie(http.cookie) if http.cookie else ""
+    token = read_cookie(http)
     if not token:
         raise Unauthenticated("token missing")
     return token
+
+
+def read_cookie(http: Http) -> str:
+    """The token of the login cookie; empty without one.
+
+    Raises:
+        TwoLogins: there are two; the answer removes all but the master's own.
+    """
+    if not http.cookie:
+        return ""
+    is_browser = bool(http.header("sec-fetch-site") or http.header("sec-fetch-mode"))
+    is_secure = http.is_secure or http.header("x-forwarded-proto") == "https"
+    try:
+        return cookies.login_token(http.cookie, is_secure_page=is_browser and is_secure)
+    except cookies.TwoLogins:
+        removals = cookies.expiries(http.raw_path.decode("latin-1"), http.header("host"))
+        http.set_headers += [(b"set-cookie", each) for each in removals]
+        raise
 
 
 def _check_cookie_request(http: Http) -> None:
@@ -160,17 +189,37 @@ def check_origin(http: Http) -> None:
     Browsers add the cookie to requests that pages of other ports and hosts of the same site make.
 
     Raises:
-        PermissionDenied: it changes something, and another page may have sent it.
+        PermissionDenied: a page of another origin sent it, or may have sent it and it changes
+            something.
     """
-    if not is_unsafe(http) or http.header("sec-fetch-site") == "same-origin":
-        return
-    origin = http.header("origin").partition("://")[2]
-    if not origin or origin != http.header("host"):
+    if is_foreign(http) or (is_unsafe(http) and not _names_its_page(http)):
         raise PermissionDenied(
-            "a request with the login cookie that changes something must come from a page of the "
-            f"master (header Origin is {http.header('origin') or 'missing'}): scripts send the "
-            "token as 'Authorization: Bearer TOKEN'"
+            "a request with the login cookie must come from a page of the master if it changes "
+            f"something or names its page (header Origin is {http.header('origin') or 'missing'}):"
+            " scripts send the token as 'Authorization: Bearer TOKEN'"
         )
+
+
+def is_foreign(http: Http) -> bool:
+    """Whether a page of another origin made the request. Links that people follow do not count.
+
+    Programs send none of these headers.
+    """
+    site = http.header("sec-fetch-site")
+    if site == "same-origin":
+        return False
+    origin = http.header("origin")
+    if not origin and is_unsafe(http):  # browsers of old send this one alone
+        origin = http.header("referer")
+    if origin:
+        return origin.partition("://")[2].partition("/")[0] != http.header("host")
+    return site in ("same-site", "cross-site") and (
+        http.header("sec-fetch-mode") != "navigate" or is_unsafe(http)
+    )
+
+
+def _names_its_page(http: Http) -> bool:
+    return bool(http.header("sec-fetch-site") == "same-origin" or http.header("origin"))
 
 
 def is_unsafe(http: Http) -> bool:
@@ -188,20 +237,10 @@ def is_json(http: Http) -> bool:
     return http.header("content-type").partition(";")[0].strip().lower() == JSON
 
 
-def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
-    """Value of `Set-Cookie` for a login; an empty token takes the cookie away."""
-    secure = "; Secure" if is_secure else ""
-    text = f"{COOKIE}={token}; Path=/; Expires={expires}; HttpOnly; SameSite=Lax{secure}"
-    return text.encode()
-
-
-def _service_tokens(http: Http, *, takes_cookie: bool) -> list[str]:
-    """The parts of a request to a service that may be users' tokens, by precedence."""
+def _sent_to_service(http: Http) -> str:
+    """The part of header `Authorization` that may be a user's token; empty for none."""
     scheme, _, sent = http.authorization.decode("latin-1").partition(" ")
-    may_be_ours = scheme.lower() in ("bearer", "token") and sent
-    tokens = [sent.strip()] if may_be_ours else []
-    own = _cookie(http.cookie) if http.cookie and takes_cookie else ""
-    return [*tokens, own] if own else tokens
+    return sent.strip() if scheme.lower() in ("bearer", "token") else ""
 
 
 async def _find_caller(token: str, authenticator: Authenticator) -> tuple[str, Caller | None]:
@@ -209,11 +248,3 @@ async def _find_caller(token: str, authenticator: Authenticator) -> tuple[str, C
         return token, await authenticator.authenticate(token)
     except Unauthenticated:  # revoked
         return token, None
-
-
-def _cookie(header: bytes) -> str:
-    try:
-        morsel = SimpleCookie(header.decode("latin-1")).get(COOKIE)
-    except CookieError:
-        return ""
-    return morsel.value if morsel is not None else ""

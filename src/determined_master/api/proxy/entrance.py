@@ -66,8 +66,8 @@ async def enter(
         if is_at_own:  # its login page is at the master's address
             raise Unauthenticated("open the page again at the master's own address") from error
         raise
-    if is_at_own:
-        return replace(entry, is_at_own_origin=True)
+    if origin is not None and is_at_own:
+        return replace(entry, is_alone=not origin.is_shared)
     if origin is None or target is None:
         return entry
     if origin.is_navigation(http):

@@ -14,6 +14,7 @@ import msgspec
 from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.reauthorization import Stay
 from determined_master.api.proxy import heads
+from determined_master.api.proxy.answer_heads import sent_back
 from determined_master.api.upstream.connection import Forward, Header, Upstream, dial
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.errors import BadGateway, DetError
@@ -25,7 +26,7 @@ SANDBOX: Header = (
     b"content-security-policy",
     b"sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts",
 )
-"""Without `allow-same-origin`: the page's scripts run, but no request has the login's cookie."""
+"""Without `allow-same-origin`: the page's scripts run, but no request of theirs has a cookie."""
 
 
 class Errand(msgspec.Struct, frozen=True):
@@ -46,8 +47,8 @@ class Errand(msgspec.Struct, frozen=True):
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
     """The credential that the service accepts from the master alone."""
-    is_sandboxed: bool = False
-    """Whether the page must not act at the master's origin."""
+    is_sandboxed: bool = True
+    """Whether the page must not act at the origin at which it is opened."""
 
 
 async def forward(errand: Errand, receive: Receive, send: Send) -> None:
@@ -189,7 +190,7 @@ async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
     status, headers = await upstream.read_head(errand.http.method)
     if status == 101:
         raise BadGateway(f"{errand.target.where} changed to another protocol unasked")
-    await pass_back(errand, upstream, send, status, heads.sent_back(headers, path_of(errand)))
+    await pass_back(errand, upstream, send, status, sent_back(headers, path_of(errand)))
 
 
 async def _upload(

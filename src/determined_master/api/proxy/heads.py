@@ -1,7 +1,7 @@
-"""What of a request's and an answer's head passes the proxy. PURE.
+"""What of a request's head passes the proxy. PURE.
 
-The master's own credentials never reach a task, nor may a task set them; headers that concern
-one connection alone are that connection's.
+The master's own credentials never reach a task; headers that concern one connection alone are that
+connection's.
 Source: RFC 9110 7.6.1, RFC 9112 6.3, task-contract 7.7.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable
 from urllib.parse import unquote_plus
 
-from determined_master.api.http.middleware import COOKIE
+from determined_master.api.http import cookies
 from determined_master.api.upstream.connection import Header
 from determined_master.domain.errors import InvalidArgument
 
@@ -34,13 +34,10 @@ _ONCE = (b"host", b"authorization")
 TOKEN_HEADER = b"grpc-metadata-x-allocation-token"
 SERVICE_KEY = b"x-determined-service-key"
 """The key that the master presents to services that accept nobody else."""
-_OF_THE_ORIGIN = frozenset({b"alt-svc", b"clear-site-data", b"strict-transport-security"})
-"""Of an answer: what browsers would apply to the master as a whole, and remember."""
-_WORKER_SCOPE = b"service-worker-allowed"
-_BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 PASS_COOKIE = "det_service"
 """Opens one service at an origin of its own; see `own_origin`."""
-_OWN_COOKIES = (COOKIE.encode(), PASS_COOKIE.encode())
+OWN_COOKIES = tuple(name.encode() for name in (*cookies.LOGIN_NAMES, PASS_COOKIE))
 
 
 def check_framing(headers: Iterable[Header]) -> None:
@@ -62,7 +59,7 @@ def check_framing(headers: Iterable[Header]) -> None:
     for once in _ONCE:
         if sum(name == once for name, _ in headers) > 1:
             raise InvalidArgument(f"the request has the header {once.decode()} twice")
-    if any(_BAD_VALUE.search(value) for _, value in headers):
+    if any(BAD_VALUE.search(value) for _, value in headers):
         raise InvalidArgument("a header of the request holds a control character")
 
 
@@ -74,13 +71,13 @@ def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]
         spent: the master's own tokens.
     """
     kept = []
-    for name, value in _of_the_message(headers):
+    for name, value in of_the_message(headers):
         if name in (TOKEN_HEADER, SERVICE_KEY, b"expect"):
             continue
         if name == b"authorization" and _credential(value) in spent:
             continue
         if name == b"cookie":
-            value = _without_own(value)
+            value = cookies.without(value, OWN_COOKIES)
             if not value:
                 continue
         kept.append((name, value))
@@ -100,31 +97,6 @@ def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]
     if b"x-forwarded-proto" not in names:
         others.append((b"x-forwarded-proto", scheme.encode()))
     return others
-
-
-def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
-    """The headers of an answer that the client is given.
-
-    Args:
-        headers: as they came, names in lower case.
-        path: of the service on the master; all of its paths start with it.
-    """
-    return [
-        (name, value)
-        for name, value in _of_the_message(headers)
-        if name not in _OF_THE_ORIGIN
-        and name != b"date"  # the master's server adds its own
-        # Else a script of the task could answer for the master's own pages, even after its end.
-        and (name != _WORKER_SCOPE or _is_below(value, path))
-        # Browsers send a cookie without a name as its value alone, which may look like another.
-        and not (name == b"set-cookie" and _cookie_name(value.lstrip(b"= \t")) in _OWN_COOKIES)
-        and not _BAD_VALUE.search(value)
-    ]
-
-
-def _is_below(value: bytes, path: bytes) -> bool:
-    """Whether a scope is a plain path below another."""
-    return value.startswith(path) and b".." not in value and b"%" not in value[len(path) :]
 
 
 def without_tokens(query: bytes, tokens: Collection[str]) -> bytes:
@@ -148,7 +120,8 @@ def _token_in(part: bytes) -> str | None:
     return unquote_plus(value.decode("latin-1")) if name == b"token" else None
 
 
-def _of_the_message(headers: Iterable[Header]) -> list[Header]:
+def of_the_message(headers: Iterable[Header]) -> list[Header]:
+    """The headers that concern the message, and not one connection of its way."""
     named = {
         token.strip().lower()
         for name, value in headers
@@ -157,12 +130,3 @@ def _of_the_message(headers: Iterable[Header]) -> list[Header]:
     }
     dropped = HOP_BY_HOP | (named - _NEVER_HOP_BY_HOP)
     return [header for header in headers if header[0] not in dropped]
-
-
-def _without_own(cookies: bytes) -> bytes:
-    kept = [part for part in cookies.split(b";") if _cookie_name(part) not in _OWN_COOKIES]
-    return b";".join(kept).strip()
-
-
-def _cookie_name(cookie: bytes) -> bytes:
-    return cookie.partition(b"=")[0].strip()

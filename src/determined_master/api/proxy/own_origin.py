@@ -8,11 +8,11 @@ ticket is exchanged for a cookie that opens this one service, and nothing else i
 from __future__ import annotations
 
 from collections import OrderedDict
-from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from determined_master import clock, entropy
+from determined_master.api.http import cookies
 from determined_master.api.http.exchange import Http
 from determined_master.api.proxy.heads import PASS_COOKIE
 from determined_master.domain.errors import PermissionDenied
@@ -123,12 +123,16 @@ class ServiceOrigin:
 
     def token_of(self, http: Http, service_id: str) -> str:
         """The user's token behind the pass in a request; empty without one for this service."""
-        try:
-            morsel = SimpleCookie(http.cookie.decode("latin-1")).get(PASS_COOKIE)
-        except CookieError:
-            return ""
-        found = self._passes.get(morsel.value) if morsel is not None else None
-        return found.token if found is not None and found.service_id == service_id else ""
+        for value in cookies.values(http.cookie, PASS_COOKIE):
+            found = self._passes.get(value)
+            if found is not None and found.service_id == service_id:
+                return found.token
+        return ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all services have this origin."""
+        return _PLACE not in self._address
 
     def _of(self, service_id: str) -> str:
         return self._address.replace(_PLACE, service_id.replace(":", "-"))

@@ -17,6 +17,7 @@ from determined_master.api.proxy.forwarding import Errand, forward
 from determined_master.api.proxy.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxy.upgrade import carry_upgrade
 from determined_master.domain.access.rules import Action, Caller
+from determined_master.domain.errors import PermissionDenied
 from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget, unknown
 from determined_master.services.tasks.service import Tasks
@@ -60,6 +61,7 @@ async def proxy(
     may = partial(_check, proxies, guard, target)
     if entry.caller is not None:
         await may(entry.caller)
+    _check_worker(call.http, entry)
     proxies.note_request(target)
     takeover = call.http.takeover
     assert call.idle is not None
@@ -73,7 +75,7 @@ async def proxy(
         call.idle,
         entry.spent,
         proxies.key_of(target),
-        is_sandboxed=await _is_sandboxed(call, entry, target, tasks),
+        is_sandboxed=await _is_sandboxed(entry, target, tasks),
     )
     if target.port.is_tcp and takeover is None:
         await refuse_plain(send)
@@ -85,15 +87,32 @@ async def proxy(
         await forward(errand, receive, send)
 
 
-async def _is_sandboxed(call: Call, entry: Entry, target: ServiceTarget, tasks: Tasks) -> bool:
-    """Whether a page of the service would act at the master's origin as another user.
+async def _is_sandboxed(entry: Entry, target: ServiceTarget, tasks: Tasks) -> bool:
+    """Whether a page of the service could act as somebody else at the origin where it is opened.
 
-    Our own servers (TensorBoard, JupyterLab) and an origin of their own need no sandbox.
+    Every page is sandboxed, unless its origin has nothing else, or a cookie alone shows that its
+    viewer is the task's owner. A page can bring about any other credential: with a link that
+    holds a password, or at a port that is open to everybody.
     """
-    port, caller = target.port, entry.caller
-    if caller is None or call.http.authorization or port.is_keyed or port.is_tls or port.is_tcp:
+    if entry.is_alone:
         return False
-    return not entry.is_at_own_origin and not await tasks.is_owner(caller.user_id, target.task_id)
+    if target.port.is_unauthenticated or not entry.viewer_id:
+        return True
+    return not await tasks.is_owner(entry.viewer_id, target.task_id)
+
+
+def _check_worker(http: Http, entry: Entry) -> None:
+    """Refuse the script of a service worker where it would stay for the next visitor.
+
+    Raises:
+        PermissionDenied: the request asks for one.
+    """
+    is_worker = http.header("service-worker") or http.header("sec-fetch-dest") == "serviceworker"
+    if is_worker and not entry.is_alone:
+        raise PermissionDenied(
+            "a service of a task can have a service worker only at an origin of its own: an admin "
+            "sets proxy.address with {service} in its host"
+        )
 
 
 async def _check(proxies: Proxies, guard: Guard, target: ServiceTarget, caller: Caller) -> None:

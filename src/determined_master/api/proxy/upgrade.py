@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 
 from determined_master.api.http.exchange import Receive, Send, Takeover
-from determined_master.api.proxy import heads
+from determined_master.api.proxy.answer_heads import sent_back
 from determined_master.api.proxy.forwarding import (
     Client,
     ClientLeft,
@@ -56,7 +56,7 @@ async def _carry(errand: Errand, upstream: Upstream, takeover: Takeover, send: S
     with contextlib.suppress(OSError):  # it may have answered already
         await upstream.send(head_of(errand, more))
     status, headers = await upstream.read_head("GET")
-    headers = heads.sent_back(headers, path_of(errand))
+    headers = sent_back(headers, path_of(errand))
     if status != 101:
         closing = [*headers, (b"connection", b"close")]
         await pass_back(errand, upstream, send, status, closing)
