@@ -6,7 +6,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+from determined_wire.log_lines import message_of, traceback_lines
+
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
 
 _COLORS = {logging.DEBUG: 2, logging.WARNING: 33, logging.ERROR: 31, logging.CRITICAL: 31}
@@ -23,13 +24,12 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return one line, with an exception's traceback below it."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        fields = "".join(f" {k}={v}" for k, v in vars(record).items() if k not in _STANDARD)
         level = f"{record.levelname:<8}"
         if self._is_colored and record.levelno in _COLORS:
             level = f"\x1b[{_COLORS[record.levelno]}m{level}\x1b[0m"
-        line = f"{at.replace('+00:00', 'Z')} {level} {record.getMessage()}{fields}"
+        line = f"{at.replace('+00:00', 'Z')} {level} {message_of(record)}"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += traceback_lines(self.formatException(record.exc_info))
         return line
 
 

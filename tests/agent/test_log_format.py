@@ -24,7 +24,7 @@ def test_an_exception_is_written_below_its_line() -> None:
         raise ValueError("why")
     except ValueError:
         record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
-    assert LineFormatter().format(record).endswith("\nValueError: why")
+    assert LineFormatter().format(record).endswith("\n  ValueError: why")
 
 
 @covers("agent-config 2.log.color")

@@ -7,13 +7,12 @@ import logging
 import sys
 from collections import deque
 from datetime import UTC, datetime
-from typing import Any
 
 from determined_master.domain.errors import Unavailable
 from determined_master.store.connection_errors import is_away, words_of
+from determined_wire.log_lines import message_of, traceback_lines
 
 KEPT_LINES = 10_000
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WARNING}
 
 
@@ -40,7 +39,7 @@ class RecentLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         at = datetime.fromtimestamp(record.created, UTC)
         level = "CRITICAL" if record.levelno >= logging.CRITICAL else record.levelname
-        self.entries.append(LogEntry(self._next, at, level, with_fields(record)))
+        self.entries.append(LogEntry(self._next, at, level, message_of(record)))
         self._next += 1
 
     def since(self, first_id: int) -> list[LogEntry]:
@@ -63,9 +62,9 @@ class _Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, followed by the traceback."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {with_fields(record)}"
+        line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {message_of(record)}"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += traceback_lines(self.formatException(record.exc_info))
         return line
 
 
@@ -102,8 +101,3 @@ def set_level(level: str) -> None:
     """Write lines from that level on, in the form of the setting `log.level`."""
     number = _LEVELS.get(level) or logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     logging.getLogger().setLevel(number)
-
-
-def with_fields(record: logging.LogRecord) -> str:
-    fields: dict[str, Any] = {k: v for k, v in vars(record).items() if k not in _STANDARD}
-    return record.getMessage() + "".join(f" {k}={v}" for k, v in fields.items())
