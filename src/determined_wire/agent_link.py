@@ -12,14 +12,31 @@ process), the master's stream by its `epoch`: a higher epoch restarts at 1, a lo
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 PROTOCOL = 1
+"""Incremented when a message changes its meaning; both sides refuse another version."""
 NO_STORAGE_MARK = ".determined-no-storage"
 """A file in data directories of masters and agents: nothing below is a checkpoint storage."""
-"""Incremented when a message changes its meaning; both sides refuse another version."""
+
+MAX_MESSAGE = 4_096
+"""Characters of the text of a failure."""
+MAX_NUMBER = 2**63 - 1
+MAX_TIME_US = 253_402_300_799_999_999
+"""The last microsecond of the year 9999."""
+
+Name = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
+"""An id or another text of one line: it becomes a key, a column and a field of a log line."""
+Secret = Annotated[str, Meta(max_length=1024)]
+Text = Annotated[str, Meta(max_length=65_536)]
+"""For people, of several lines."""
+Number = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
+Microseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_US)]
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+ExitCode = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 DeviceType = Literal["cuda", "rocm", "cpu"]
 ContainerState = Literal["ASSIGNED", "PULLING", "STARTING", "RUNNING", "TERMINATED"]
@@ -46,9 +63,9 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind",
 class Device(Frozen, frozen=True):
     """One device of an agent, which becomes the slot with the same number."""
 
-    id: int
-    brand: str
-    uuid: str
+    id: Annotated[int, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+    brand: Name
+    uuid: Name
     type: DeviceType
 
 
@@ -56,28 +73,34 @@ class Failure(Frozen, frozen=True):
     """Why a container has failed."""
 
     type: FailureType
-    message: str
-    exit_code: int | None = None
+    message: Text
+    exit_code: ExitCode | None = None
+
+    def __post_init__(self) -> None:
+        """Cut a text that a task or a daemon has made too long; no database keeps its NULs."""
+        if len(self.message) > MAX_MESSAGE or "\0" in self.message:
+            text = self.message[:MAX_MESSAGE].replace("\0", "\N{REPLACEMENT CHARACTER}")
+            msgspec.structs.force_setattr(self, "message", text)
 
 
 class Address(Frozen, frozen=True):
     """The published address of a container's port."""
 
-    container_ip: str
-    container_port: int
-    host_ip: str
-    host_port: int
+    container_ip: Name
+    container_port: Port
+    host_ip: Name
+    host_port: Port
 
 
 class ContainerReport(Frozen, frozen=True):
     """The state of one container, which may have ended without being acknowledged yet."""
 
-    container_id: str
-    allocation_id: str
+    container_id: Name
+    allocation_id: Name
     state: ContainerState
     failure: Failure | None = None
-    addresses: tuple[Address, ...] = ()
-    exit_code: int | None = None
+    addresses: Annotated[tuple[Address, ...], Meta(max_length=1024)] = ()
+    exit_code: ExitCode | None = None
 
 
 class Mount(Frozen, frozen=True):
@@ -149,8 +172,8 @@ class ContainerSpec(Frozen, frozen=True):
 class LogSpan(Frozen, frozen=True, array_like=True):
     """Consecutive lines of a batch with the same stream and time."""
 
-    count: int
-    at_us: int
+    count: Annotated[int, Meta(ge=1, le=MAX_NUMBER)]
+    at_us: Microseconds
     """Microseconds since 1970-01-01T00:00:00Z."""
     stdtype: Literal["stdout", "stderr"] = "stdout"
     source: Literal["task", "agent"] = "task"
@@ -163,34 +186,34 @@ class LogSpan(Frozen, frozen=True, array_like=True):
 class Hello(Message, frozen=True, tag="hello"):
     """First frame of an agent."""
 
-    protocol: int
-    agent_id: str
-    boot_id: str
-    version: str
-    resource_pool: str
-    hostname: str
-    devices: tuple[Device, ...]
-    containers: tuple[ContainerReport, ...] = ()
-    join_token: str = ""
-    runtime: str = "docker"
-    acknowledged_epoch: int = 0
+    protocol: Number
+    agent_id: Name
+    boot_id: Name
+    version: Name
+    resource_pool: Name
+    hostname: Name
+    devices: Annotated[tuple[Device, ...], Meta(max_length=65_536)]
+    containers: Annotated[tuple[ContainerReport, ...], Meta(max_length=65_536)] = ()
+    join_token: Secret = ""
+    runtime: Name = "docker"
+    acknowledged_epoch: Number = 0
     """Highest epoch of a master this agent has obeyed; a lower master is refused."""
-    acknowledged: int = 0
+    acknowledged: Number = 0
     """Number of the last message received in the stream of that epoch."""
-    cluster_id: str = ""
+    cluster_id: Name = ""
     """The cluster of that epoch; epochs of different clusters cannot be compared."""
-    address: str = ""
+    address: Name = ""
     """Address at which other machines reach this one; empty for that of the connection."""
-    sent_at_us: int = 0
+    sent_at_us: Microseconds = 0
     """The agent's clock, in microseconds since 1970-01-01T00:00:00Z; 0 if unknown."""
-    account: str = ""
+    account: Name = ""
     """The user of its machine that all of its tasks run as; empty if each task has its own."""
 
 
 class ContainerChanged(Message, frozen=True, tag="container_changed"):
     """A container has changed its state."""
 
-    number: int
+    number: Number
     report: ContainerReport
 
 
@@ -203,10 +226,10 @@ class LogBatch(Message, frozen=True, tag="log_batch"):
     most 4 unacknowledged batches.
     """
 
-    container_id: str
-    allocation_id: str
-    task_id: str
-    first_seq: int
+    container_id: Name
+    allocation_id: Name
+    task_id: Name
+    first_seq: Number
     """Number of the first line; of the next line if there is none."""
     text: str = ""
     """The lines, joined by line feeds."""
@@ -223,13 +246,13 @@ class Pong(Message, frozen=True, tag="pong"):
 class MachineEnding(Message, frozen=True, tag="machine_ending"):
     """The agent's machine ends soon: its cloud takes it back. Sent again on each connection."""
 
-    reason: str
+    reason: Text
 
 
 class AgentAck(Message, frozen=True, tag="agent_ack"):
     """The agent has stored or processed the master's messages up to this number."""
 
-    number: int
+    number: Number
 
 
 # Master to agent -------------------------------------------------------------------------

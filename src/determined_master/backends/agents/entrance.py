@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from determined_master.backends.agents.frames import Frames, Malformed
+from determined_master.backends.agents.frames import MAX_FIRST_FRAME_BYTES, Frames, Malformed
 from determined_master.ports.agents import AgentEvents, JoinPolicy
 from determined_wire.agent_link import PROTOCOL, Hello
 
@@ -26,7 +26,7 @@ async def receive_hello(frames: Frames, limit_s: float) -> Hello:
     """An agent's first message. Raises Malformed for another message, or after a timeout."""
     try:
         async with asyncio.timeout(limit_s):
-            message = await frames.receive()
+            message = await frames.receive(MAX_FIRST_FRAME_BYTES)
     except TimeoutError as error:
         raise Malformed(f"no hello within {limit_s:g} s") from error
     if not isinstance(message, Hello):

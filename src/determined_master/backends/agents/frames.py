@@ -15,6 +15,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_FRAME_BYTES = 16 * 1024**2
+MAX_FIRST_FRAME_BYTES = 2 * 1024**2
+"""Of somebody who has shown no token yet."""
 POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 _LAST_WORD_S = 2.0
@@ -51,19 +53,17 @@ class Frames:
             raise Closed
         await self._put({"type": "websocket.accept"})
 
-    async def receive(self) -> FromAgent:
-        """The next message. Raises Closed, Malformed."""
+    async def receive(self, limit: int = MAX_FRAME_BYTES) -> FromAgent:
+        """The next message, of at most so many bytes. Raises Closed, Malformed."""
         event = await self._receive()
         if event["type"] != "websocket.receive":
             raise Closed
         data = event.get("bytes") or (event.get("text") or "").encode()
-        if len(data) > MAX_FRAME_BYTES:
-            raise Malformed(
-                f"a frame of {len(data)} bytes; at most {MAX_FRAME_BYTES} are accepted"
-            )
+        if len(data) > limit:
+            raise Malformed(f"a frame of {len(data)} bytes; at most {limit} are accepted")
         try:
             message: FromAgent = _DECODER.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Malformed(f"a frame that is none of the protocol's: {error}") from error
         return message
 
