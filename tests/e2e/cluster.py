@@ -24,6 +24,7 @@ from determined.common.api.errors import APIException
 from determined_agent.runtimes.process.cgroups import remove_cgroup
 
 ROOT = Path(__file__).parents[2]
+JOIN_TOKEN = "a join token of more than 32 characters"
 
 
 class Account(NamedTuple):
@@ -128,14 +129,25 @@ class Cluster(ClusterApi):
             self.start_agent(name)
         until(lambda: len(self.connected()) >= len(self._agents), what="agents")
 
+    @property
+    def join_token(self) -> Path:
+        """The file of the token that all of its agents show."""
+        return self.root / "join-token"
+
     def start_master(self) -> None:
         """Start the master; returns once it answers."""
+        if not self.join_token.exists():
+            self.join_token.touch(mode=0o600)
+            self.join_token.write_text(JOIN_TOKEN)
+            if self._account:
+                os.chown(self.join_token, self._account.uid, self._account.gid)
         self._spawn(
             "master",
             "determined_master.main",
             *("--host", self.host, "--port", str(self.port)),
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
+            *("--security-agent-join-token-file", str(self.join_token)),
             *self.master_options,
             *self._config_file(),
         )
@@ -183,6 +195,7 @@ class Cluster(ClusterApi):
             *("run", "--master-host", way.master_host),
             *("--master-port", str(self.port_of_agents)),
             *("--agent-id", name, "--work-dir", str(self.root / directory)),
+            *("--join-token-file", str(self.join_token)),
             *("--artificial-slots", str(self._slots), *self.agent_options),
             *self._pool_of(name),
             *way.options,

@@ -20,7 +20,7 @@ from tests.e2e.test_life import ledger_config
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 SETTINGS = f"""
-security: {{agent_join: open, allow_process_runtime: true}}
+security: {{allow_process_runtime: true}}
 resource_pools:
   - {{pool_name: default, agent_reconnect_wait: 60s}}
   - {{pool_name: hasty, agent_reconnect_wait: {WINDOW_S}s}}

@@ -28,11 +28,12 @@ def hello(**overrides: Any) -> Hello:
 
 def policy(**overrides: Any) -> Join:
     values: dict[str, Any] = {"is_open": False, "allow_process_runtime": False}
-    return Join("good", **(values | overrides))
+    return Join(["good", "shared"], **(values | overrides))
 
 
 def test_an_agent_with_the_token_joins_and_so_does_any_where_joining_is_open() -> None:
-    assert policy().check(hello(), "10.0.0.7") is None
+    for token in ("good", "shared"):
+        assert policy().check(hello(join_token=token), "10.0.0.7") is None
     assert policy(is_open=True).check(hello(join_token=""), "10.0.0.7") is None
 
 
@@ -41,8 +42,8 @@ def test_an_agent_with_the_token_joins_and_so_does_any_where_joining_is_open() -
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        ({"join_token": "bad"}, "gave a wrong join token: run `det agent token`"),
-        ({"join_token": ""}, "gave no join token: run `det agent token`"),
+        ({"join_token": "bad"}, "gave a wrong join token: run `det -u admin agent token`"),
+        ({"join_token": ""}, "gave no join token: run `det -u admin agent token`"),
         ({"resource_pool": "gone"}, "to join resource pool 'gone', which does not exist"),
         ({"resource_pool": "gone"}, "set its option `resource_pool` to one of default"),
         ({"runtime": "process"}, "use another `container_runtime`, or set"),

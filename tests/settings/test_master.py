@@ -13,6 +13,7 @@ from tests.master_settings import HOME, errors, read
 
 from determined_master.domain.config.sections.storage import STORAGE
 from determined_master.services.configs.defaults import config_layers
+from determined_master.settings.join_token import read_join_token
 from determined_master.settings.master import load
 
 E = "scheduling-and-provisioning"
@@ -117,14 +118,36 @@ def test_with_its_own_database_checkpoints_go_beside_it(tmp_path: Path) -> None:
     assert (other.checkpoint_storage, other.data_dir) == (None, None)
 
 
-def test_only_a_master_that_this_machine_alone_reaches_trusts_its_agents(tmp_path: Path) -> None:
-    open_ = read(tmp_path, "host: 127.0.0.1")
-    assert (open_.security.agent_join, open_.security.allow_process_runtime) == ("open", True)
+def test_only_a_master_that_this_machine_alone_reaches_allows_plain_processes(
+    tmp_path: Path,
+) -> None:
+    near = read(tmp_path, "host: 127.0.0.1")
+    assert (near.security.agent_join, near.security.allow_process_runtime) == ("token", True)
     closed = read(tmp_path)
     assert (closed.security.agent_join, closed.security.allow_process_runtime) == ("token", False)
-    chosen = read(tmp_path, "security: {agent_join: open, allow_process_runtime: true}")
-    assert chosen.is_join_open
-    assert any("agent_join" in warning for warning in chosen.warnings)
+    for host in ("", "host: 127.0.0.1\n"):
+        text = f"{host}security: {{agent_join: open, allow_process_runtime: true}}"
+        chosen = read(tmp_path, text)
+        assert chosen.is_join_open
+        assert any("agent_join" in warning for warning in chosen.warnings)
+
+
+def test_a_join_token_of_the_admin_is_a_file_that_nobody_else_reads(tmp_path: Path) -> None:
+    file = tmp_path / "join"
+    text = f"security: {{agent_join_token_file: {file}}}"
+    for content, mode, said in (
+        (None, 0, "No such file"),
+        ("x" * 40, 0o640, "other accounts can read"),
+        ("x" * 31, 0o600, "at least 32 are needed"),
+    ):
+        if content is not None:
+            file.write_text(content)
+            file.chmod(mode)
+        (problem,) = errors(tmp_path, text)
+        assert said in problem
+    file.write_text("x" * 32 + "\n")
+    assert read(tmp_path, text).security.agent_join_token_file == str(file)
+    assert read_join_token(str(file)) == "x" * 32
 
 
 def test_the_port_follows_from_tls(tmp_path: Path) -> None:
@@ -235,8 +258,8 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
             return {p for k, v in value.items() for p in names(v, f"{path}.{k}")} | {path}
         return {path}
 
-    ours = {".host", ".db.data_dir", ".security.agent_join", ".security.allow_process_runtime"}
-    ours |= {".security.agent_networks"}
+    security = {"agent_join", "agent_join_token_file", "agent_networks", "allow_process_runtime"}
+    ours = {".host", ".db.data_dir", *(f".security.{name}" for name in security)}
     newer = {
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",

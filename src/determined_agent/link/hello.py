@@ -73,11 +73,12 @@ def join_token(settings: Settings) -> str:
     except OSError as error:
         raise JoinTokenError(
             f"join_token_file {file} cannot be read: {error.strerror}; name a "
-            "file that the agent may read, with the output of `det agent token`"
+            "file that the agent may read, with the output of `det -u admin agent token`"
         ) from error
     # The file may be about to be written. Without a token the master would refuse for good.
     if not token:
         raise JoinTokenError(
-            f"join_token_file {file} is empty; write the output of `det agent token` into it"
+            f"join_token_file {file} is empty; write the output of `det -u admin agent token` "
+            "into it"
         )
     return token

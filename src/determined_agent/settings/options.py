@@ -98,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     hooks: HookSettings = HookSettings()
     log: LogSettings = LogSettings()
     join_token: Annotated[
-        str, Meta(description="The cluster's join token, from `det agent token`.")
+        str, Meta(description="A join token, from `det -u admin agent token`.")
     ] = ""
     join_token_file: Annotated[str, Meta(description="File that holds the join token.")] = ""
     work_dir: Annotated[

@@ -11,6 +11,7 @@ from determined_master.domain.addresses import networks_of
 from determined_master.pools.backends import Backends
 from determined_master.services.cluster.agents import Join
 from determined_master.services.workspaces.namespaces import NamespacesOf, WorkspaceNamespaces
+from determined_master.settings.join_token import read_join_token
 from determined_master.settings.kubernetes.resource_manager import KubernetesManager
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ def build_backends(base: Foundation, stand_ins: TestBackends) -> MasterBackends:
 
 def _admission(base: Foundation) -> AgentBackend:
     settings, facts = base.settings, base.facts
+    shared = read_join_token(settings.security.agent_join_token_file)
     join = Join(
-        base.cluster.join_token,
-        is_open=_is_join_open(settings),
+        [base.cluster.join_token, *([shared] if shared else ())],
+        is_open=settings.is_join_open,
         allow_process_runtime=bool(settings.security.allow_process_runtime),
         pools=[p.pool_name for p in settings.agent_pools],
         needs_certificate=settings.agents.require_authentication,
@@ -89,11 +91,6 @@ def _admission(base: Foundation) -> AgentBackend:
         reconnect_wait_s=settings.agent_reconnect_wait_s,
         networks=networks_of(settings.security.agent_networks),
     )
-
-
-def _is_join_open(settings: Settings) -> bool:
-    chosen = settings.security.agent_join
-    return chosen == "open" if chosen else settings.is_loopback
 
 
 def _managers(settings: Settings) -> dict[str, str]:

@@ -13,6 +13,7 @@ from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
 from determined_master.server.tls import BadCertificate, server_context
+from determined_master.settings.join_token import BadJoinToken, read_join_token
 from determined_master.settings.kubernetes.handover import check_handover
 from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
@@ -108,6 +109,10 @@ def _check_security(settings: Settings, report: ProblemReport) -> None:
         missing = "key" if tls.cert else "cert"
         report.problem(f"root.security.tls.{missing}", "cert and key must both be set, or neither")
     _check_tls(settings, report)
+    try:
+        read_join_token(settings.security.agent_join_token_file)
+    except BadJoinToken as error:
+        report.problem("root.security.agent_join_token_file", str(error))
     if ssh.key_type == "RSA" and ssh.rsa_key_size < 1:
         text = "must be from 1 to 16384 when key_type is RSA; 4096 is a good choice"
         report.problem("root.security.ssh.rsa_key_size", text)
@@ -299,6 +304,8 @@ def _warn(settings: Settings, report: ProblemReport) -> None:
         report.warn("root.telemetry", "has no effect: nothing is ever sent to anybody")
     if settings.db.migrations or settings.db.views_and_triggers:
         report.warn("root.db", "migrations and views_and_triggers have no effect any more")
-    if settings.is_join_open and not settings.is_loopback:
-        text = "is open: anybody who reaches this port can join as an agent and read users' code"
+    if settings.is_join_open:
+        text = (
+            "is open: whoever reaches this port, also code in tasks, can join and run others' code"
+        )
         report.warn("root.security.agent_join", text)

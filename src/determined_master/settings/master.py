@@ -175,7 +175,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_join_open(self) -> bool:
-        """Whether agents may join without the cluster's token."""
+        """Whether agents may join without a token."""
         return self.security.agent_join == "open"
 
     @property
@@ -288,7 +288,6 @@ def _resolve(settings: Settings, env: Mapping[str, str], is_root: bool) -> Setti
     security = settings.security
     security = replace(
         security,
-        agent_join=security.agent_join or ("open" if settings.is_loopback else "token"),
         allow_process_runtime=(
             settings.is_loopback
             if security.allow_process_runtime is None

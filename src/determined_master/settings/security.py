@@ -115,14 +115,15 @@ class Security(Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     agent_join: Annotated[
-        Literal["token", "open"] | None,
+        Literal["token", "open"],
         Meta(
             description=(
-                "Whether an agent must show the cluster's join token (`det agent token`). "
-                "Default: token, open for a master that only this machine can reach."
+                "Whether an agent must show a join token (`det -u admin agent token`). `open` "
+                "lets everybody who reaches the master join, also code in tasks, and run others' "
+                "tasks."
             )
         ),
-    ] = None
+    ] = "token"
     agent_networks: Annotated[
         tuple[str, ...],
         Meta(
@@ -133,6 +134,15 @@ class Security(Struct, frozen=True, kw_only=True):
             )
         ),
     ] = ()
+    agent_join_token_file: Annotated[
+        str,
+        Meta(
+            description=(
+                "File with a further join token, which any number of agents may show. Only the "
+                "master's account and its agents may read the file."
+            )
+        ),
+    ] = ""
     allow_process_runtime: Annotated[
         bool | None,
         Meta(

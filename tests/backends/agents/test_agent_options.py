@@ -124,7 +124,7 @@ async def test_an_agent_with_an_empty_token_file_waits_for_the_token(
         backend.open({}, 1)
         listener.backend = backend
         agent = agents(port=listener.port, join_token_file=str(file))
-        said = f"join_token_file {file} is empty; write the output of `det agent token` into it"
+        said = f"join_token_file {file} is empty; write the output of `det -u admin agent token`"
         await until(lambda: said in agent.log.read_text())
         assert recorder.joined == []
         file.write_text("token\n")

@@ -18,6 +18,7 @@ import urllib.request
 
 AGENTS: dict[str, dict] = {}
 PASSWORD = "Initial1x"
+PASSWORD_FILE: list[pathlib.Path] = []
 
 
 def config_of(path: str) -> dict[str, str]:
@@ -56,15 +57,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(401, {})
         if self.path == "/api/v1/agents":
             return self.answer(200, {"agents": list(AGENTS.values())})
-        if self.path == "/api/v1/agents/join-token":
-            return self.answer(200, {"token": "join"})
         return self.answer(200, {"user": {"username": "determined"}})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/join":
             AGENTS[body["id"]] = body
+        elif self.path == "/api/v1/auth/login" and not is_password(body):
+            return self.answer(401, {"error": {"reason": "invalid credentials"}})
         self.answer(200, {"token": "token"})
+
+
+def is_password(body: dict[str, str]) -> bool:
+    """Whether a login has the password of the first start."""
+    from determined.common.api.authentication import salt_and_hash  # takes a while
+
+    return body["password"] == salt_and_hash(PASSWORD_FILE[0].read_text())
 
 
 def master(config: dict[str, str]) -> None:
@@ -72,9 +80,11 @@ def master(config: dict[str, str]) -> None:
     server = http.server.ThreadingHTTPServer(address, Handler)
     server.daemon_threads = True
     data = pathlib.Path(config["db.data_dir"])
+    PASSWORD_FILE.append(data / "password")
     if not data.exists():
         data.mkdir()
         given = os.environ.get("DET_SECURITY_INITIAL_USER_PASSWORD")
+        given = given or config.get("security.initial_user_password")
         (data / "password").write_text(given or PASSWORD)
         if not given:
             (data.parent / "initial-password").write_text(PASSWORD + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -41,8 +42,9 @@ def test_the_master_validates_sections_of_a_wrong_type(
     assert written["db"] == ("x" if text == "db: x" else {"data_dir": str(cluster.database)})
     security = written.get("security")
     if isinstance(security, dict):  # root's cluster also names an account for tasks
+        assert security.pop("agent_join_token_file") == str(cluster.join_token)
         security = {k: v for k, v in security.items() if k != "default_task"} or None
-    assert security in ("x" if text == "security: x" else None, {"tls": None})
+    assert security == ("x" if text == "security: x" else None)
 
 
 def test_options_win_over_the_users_config_file(
@@ -77,6 +79,17 @@ def test_a_given_initial_password_is_used_and_not_stored(
     assert not any("Given12345" in text for text in kept)
 
 
+def test_the_initial_password_of_the_users_file_logs_the_caller_in(
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {initial_user_password: Given12345}\n")
+    out = up(det, port, "--agents", "0", "--master-config-path", str(config))
+    assert "logged in as determined" in out
+    (seen,) = cluster.root.rglob("password")
+    assert seen.read_text() == "Given12345"
+
+
 def test_a_second_start_needs_no_password(
     det: Det, cluster: layout.ClusterLayout, port: int
 ) -> None:
@@ -86,40 +99,42 @@ def test_a_second_start_needs_no_password(
     assert "logged in as determined" in up(det, port)
 
 
-def test_on_loopback_agents_get_the_join_token_if_the_config_requires_it(
-    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
+@pytest.mark.parametrize("listen", ["127.0.0.1", "0.0.0.0"])
+def test_agents_share_a_token_with_their_master_that_others_cannot_read(
+    det: Det, cluster: layout.ClusterLayout, port: int, listen: str
 ) -> None:
-    config = tmp_path / "own.yaml"
-    config.write_text("security: {agent_join: token}\n")
-    up(det, port, "--master-config-path", str(config))
-    assert cluster.join_token.read_text() == "join"
-    agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
-    assert agent["join_token_file"] == str(cluster.join_token)
-
-
-def test_agents_do_not_get_the_join_token_of_an_earlier_start(
-    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
-) -> None:
-    cluster.join_token.write_text("of a database that is gone")
-    config = tmp_path / "own.yaml"
-    config.write_text("misbehave: 7\n")  # so that no token is written
-    words = ("--cluster-name", "c1", "--master-port", str(port), "--listen", "0.0.0.0")
-    det("d", "local", "cluster-up", *words, "--no-gpu", "--master-config-path", str(config))
-    assert cluster.join_token.read_text() == ""
-    up(det, port)  # on loopback no token is required: agents do not wait for one
-    assert "join_token_file" not in json.loads(cluster.agent_config("c1-agent-0").read_text())
-
-
-def test_agents_of_a_public_master_get_the_join_token(
-    det: Det, cluster: layout.ClusterLayout, port: int
-) -> None:
-    up(det, port, "--listen", "0.0.0.0")
-    assert cluster.join_token.read_text() == "join"
+    cluster.join_token.write_text("of an earlier start")
+    up(det, port, "--listen", listen)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", cluster.join_token.read_text())
     assert stat.S_IMODE(cluster.join_token.stat().st_mode) == 0o600
     agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
     assert agent["join_token_file"] == str(cluster.join_token)
     assert agent["master_host"] == "127.0.0.1"
-    assert "allow_process_runtime: true" in cluster.master_config.read_text()
+    master = cluster.master_config.read_text()
+    assert f"agent_join_token_file: {cluster.join_token}" in master
+    assert ("allow_process_runtime: true" in master) is (listen == "0.0.0.0")
+
+
+def test_each_start_makes_a_new_token_and_a_running_master_keeps_its_own(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
+    up(det, port)
+    first = cluster.join_token.read_text()
+    up(det, port, "--agents", "2")
+    assert cluster.join_token.read_text() == first
+    det("deploy", "local", "cluster-down", "--cluster-name", "c1")
+    up(det, port)
+    assert cluster.join_token.read_text() != first
+
+
+def test_the_token_of_the_users_own_file_is_that_of_the_agents(
+    det: Det, cluster: layout.ClusterLayout, port: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("security: {agent_join_token_file: /etc/determined/join}\n")
+    up(det, port, "--master-config-path", str(config))
+    agent = json.loads(cluster.agent_config("c1-agent-0").read_text())
+    assert agent["join_token_file"] == "/etc/determined/join"
 
 
 def down(det: Det) -> None:

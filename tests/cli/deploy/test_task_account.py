@@ -92,4 +92,4 @@ def test_tasks_run_as_the_account_and_write_checkpoints(
     assert config["security"]["default_task"] == wanted
     assert owners == [(1007, 1008)]
     plain = configs.of_master(cluster, configs.MasterOptions())
-    assert "security" not in plain
+    assert "default_task" not in plain["security"]

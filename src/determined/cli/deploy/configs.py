@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import secrets
 import shutil
 import subprocess
 from typing import Any, Dict, List, Optional
@@ -66,6 +67,10 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
         _make_storage(cluster, storage, options.account)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
+    config["security"] = {
+        **_section(config, "security"),
+        "agent_join_token_file": str(cluster.join_token),
+    }
     config = merged(config, given)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
     config.update({key: value for key, value in flags.items() if value is not None})
@@ -116,14 +121,27 @@ def _kept(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, An
 
 
 def security_of(config: Dict[str, Any]) -> Dict[str, Any]:
-    """The settings that say who may do what; the account of tasks has an option of its own."""
-    return {k: v for k, v in _section(config, "security").items() if k != "default_task"}
+    """The settings that say who may do what.
+
+    The account of tasks has an option of its own, and the file of the join token is ours.
+    """
+    own = ("default_task", "agent_join_token_file")
+    return {k: v for k, v in _section(config, "security").items() if k not in own}
 
 
-def needs_join_token(config: Dict[str, Any]) -> bool:
-    """Whether a master with these settings requires its join token from agents."""
-    said = _section(config, "security").get("agent_join")
-    return said == "token" or config["host"] not in LOOPBACK
+def join_token_file(config: Dict[str, Any]) -> str:
+    """The file with the token that agents show to a master with these settings."""
+    return str(_section(config, "security").get("agent_join_token_file") or "")
+
+
+def write_join_token(cluster: layout.ClusterLayout) -> None:
+    """Make a new token: what somebody has read of an earlier one is worth nothing."""
+    specs.write_private(cluster.join_token, secrets.token_hex(32) + "\n")
+
+
+def initial_password_of(config: Dict[str, Any]) -> str:
+    """The first password in a master's settings; "" for a random one."""
+    return str(_section(config, "security").get("initial_user_password") or "")
 
 
 def account_of(config: Dict[str, Any]) -> str:
@@ -148,6 +166,8 @@ class AgentOptions:
     visible_gpus: Optional[str] = None
     pool: Optional[str] = None
     config_path: Optional[str] = None
+    join_token_file: str = ""
+    """Empty for that of this cluster, if there is one."""
 
 
 def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[str, Any]:
@@ -164,8 +184,9 @@ def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[st
         "slot_type": options.slot_type,
         "work_dir": str(cluster.agents),
     }
-    if cluster.join_token.exists():
-        config["join_token_file"] = str(cluster.join_token)
+    own = str(cluster.join_token) if cluster.join_token.exists() else ""
+    if options.join_token_file or own:
+        config["join_token_file"] = options.join_token_file or own
     if options.visible_gpus is not None:
         config["visible_gpus"] = options.visible_gpus
     if options.pool:

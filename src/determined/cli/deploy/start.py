@@ -162,6 +162,7 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     if args.delete_db:
         stop.stop_database(cluster)
         stop.delete_database(cluster)
+    configs.write_join_token(cluster)
     if args.initial_user_password and (cluster.database / "data").exists():
         declare.warn("--initial-user-password applies to a new database only: no password changes")
     host = ready.reachable(config["host"])
@@ -199,15 +200,15 @@ def _shown(value: Any) -> str:
 def _configure_agents(
     cluster: layout.ClusterLayout, config: Dict[str, Any], names: Sequence[str], with_gpus: bool
 ) -> None:
-    if not configs.needs_join_token(config):
-        cluster.join_token.unlink(missing_ok=True)  # the master needs none and returns none
-    elif running_master.is_up(cluster):
-        cluster.join_token.touch(mode=0o600)
-    else:  # agents wait for the new master's token; a new database has a new one
-        specs.write_private(cluster.join_token, "")
     for name, share in zip(names, configs.share_gpus(len(names), with_gpus)):
         host, port = ready.reachable(config["host"]), int(config["port"])
-        options = dataclasses.replace(share, name=name, master_host=host, master_port=port)
+        options = dataclasses.replace(
+            share,
+            name=name,
+            master_host=host,
+            master_port=port,
+            join_token_file=configs.join_token_file(config),
+        )
         configs.write_agent(cluster, options)
 
 
@@ -235,24 +236,16 @@ def _finish(
     before: ready.LogSizes,
 ) -> List[Dict[str, Any]]:
     address = cluster.address.read_text()
-    password = args.initial_user_password or ""
+    password = args.initial_user_password or configs.initial_password_of(config)
     ready.wait_master(cluster, address, _START_LIMIT_S, before)
     with ready.sign_in(cluster, address, ready.USER, password) as session:
-        if configs.needs_join_token(config):
-            _write_join_token(cluster, address, password)
         agents = ready.wait_agents(cluster, session, names, _AGENT_LIMIT_S, before)
     ready.sign_in_admin(cluster, address, password)
     specs.write_private(cluster.settings, cluster.master_config.read_text())
-    if password:
+    if args.initial_user_password:
         # Only the first start needs it, so no file keeps it.
         specs.write_spec(cluster.specs, _master_spec(cluster, args, password=""))
     return agents
-
-
-def _write_join_token(cluster: layout.ClusterLayout, address: str, password: str) -> None:
-    with ready.sign_in(cluster, address, ready.ADMIN, password) as admin:
-        answer = admin.get("/api/v1/agents/join-token").json()
-    specs.write_private(cluster.join_token, answer["token"])
 
 
 def _master_spec(

@@ -246,7 +246,7 @@ class Join:
 
     def __init__(
         self,
-        token: str,
+        tokens: Sequence[str],
         *,
         is_open: bool,
         allow_process_runtime: bool,
@@ -255,7 +255,7 @@ class Join:
         verifies_ids: bool = False,
     ) -> None:
         self._pools = pools
-        self._token = token
+        self._tokens = tokens
         self._is_open = is_open
         self._allow_process_runtime = allow_process_runtime
         self._needs_certificate = needs_certificate
@@ -278,13 +278,12 @@ class Join:
                 f"one of whose DNS names is {hello.agent_id}, or set its option `agent_id` to "
                 "the name in its certificate"
             )
-        good = hmac.compare_digest(hello.join_token.encode(), self._token.encode())
-        if not self._is_open and not good:
+        if not self._is_open and not self._is_token(hello.join_token):
             what = "a wrong join token" if hello.join_token else "no join token"
             return (
-                f"agent {hello.agent_id} at {remote_address} gave {what}: run `det agent token` "
-                "and put what it prints into the agent's option `join_token`, or set "
-                "`security.agent_join: open` in the master's configuration"
+                f"agent {hello.agent_id} at {remote_address} gave {what}: run `det -u admin agent "
+                "token` and put what it prints into a file that the agent's option "
+                "`join_token_file` names"
             )
         if hello.resource_pool not in self._pools:
             if not self._pools:
@@ -310,6 +309,10 @@ class Join:
                 "`security.allow_process_runtime: true` in the master's configuration"
             )
         return None
+
+    def _is_token(self, text: str) -> bool:
+        found = [hmac.compare_digest(text.encode(), token.encode()) for token in self._tokens]
+        return any(found)
 
 
 def _wrong_slots(hello: Hello) -> str | None:

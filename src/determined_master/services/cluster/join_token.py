@@ -17,6 +17,6 @@ class JoinToken:
         """Raise Unauthenticated unless a header `Authorization: Bearer …` holds it."""
         if not hmac.compare_digest(authorization.removeprefix(b"Bearer "), self._token):
             raise Unauthenticated(
-                "a wrong join token was shown: `det agent token` prints the right one; end a "
-                "machine on demand that has another, its pool starts a new one"
+                "a wrong join token was shown: `det -u admin agent token` prints the right one; "
+                "end a machine on demand that has another, its pool starts a new one"
             )
