@@ -94,18 +94,14 @@ def task_id(cluster: Cluster, trial_id: int) -> str:
 
 
 def reporting_trials(cluster: Cluster, count: int) -> list[int]:
-    """Trials that no agent runs and that metrics may be reported for; made once a cluster."""
+    """Trials that no agent runs and that metrics may be reported for; made once a cluster.
+
+    Each has an experiment of its own: a paused search of several trials has none.
+    """
     known: list[int] | None = cluster.prepared.get("trials")
     if known is None:
-        searcher = {
-            "name": "random",
-            "metric": "loss",
-            "max_trials": count,
-            "max_concurrent_trials": count,
-        }
-        paused = submit(cluster, "return_at_once.py", activate=False, searcher=searcher)
-        until(lambda: len(trial_ids(cluster, paused)) == count, 60, f"{count} paused trials")
-        known = trial_ids(cluster, paused)
+        paused = [submit(cluster, "return_at_once.py", activate=False) for _ in range(count)]
+        known = [trial_ids(cluster, experiment_id)[0] for experiment_id in paused]
         cluster.prepared["trials"] = known
     return known
 

@@ -1,6 +1,7 @@
-"""A master that is killed while a search of 10,000 trials is open, until it schedules again.
+"""A master that is killed while 10,000 trials are open, until it schedules again.
 
-All trials of the search exist and wait for the one or two slots that there are. The clock runs
+A hundred searches wait for the one or two slots that there are, with the hundred trials each that
+may wait at once (`config_limits.max_waiting_trials`). The clock runs
 from the kill to the first allocation that the new master assigns: it is started again by
 `det deploy`'s supervisor, adopts the database, leads, reads what is open, lets the agent in and
 plans.
@@ -25,6 +26,8 @@ from determined_master.store.embedded.files import Layout
 
 T = TypeVar("T")
 TRIALS = 10_000
+A_SEARCH = 100
+"""Trials that a search creates before any of them has slots."""
 SETUP_LIMIT_S = 600.0
 LIMIT_S = 60.0
 _PENDING = "SELECT count(*) FROM allocations WHERE ended_at IS NULL"
@@ -42,11 +45,12 @@ def measure(cluster: Cluster, load: Load) -> Measured:
         "metric": "loss",
         "time_metric": "batches",
         "max_time": 256,
-        "max_trials": load.count,
-        "max_concurrent_trials": 3 * load.count,  # no bracket is held back
+        "max_trials": A_SEARCH,
+        "max_concurrent_trials": 3 * A_SEARCH,  # no bracket is held back
     }
-    experiments.submit(cluster, "return_at_once.py", searcher=searcher)
     before = datetime.now(UTC)
+    for _ in range(load.count // A_SEARCH):
+        experiments.submit(cluster, "return_at_once.py", searcher=searcher)
     most = load.count * 9 // 10  # some end while the others are made
     until(lambda: _ask(cluster, _value(_PENDING)) >= most, SETUP_LIMIT_S, "the search's trials")
     until(lambda: _assigned_at(cluster, before) is not None, LIMIT_S, "the first trial")

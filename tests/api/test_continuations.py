@@ -118,7 +118,7 @@ async def test_nothing_continues_in_an_archived_project(world: World) -> None:
     ]
     path = f"/api/v1/workspaces/{place}"
     project = (await admin("POST", f"{path}/projects", {"name": "p"})).json()["project"]["id"]
-    body = {"config": GRID, "projectId": project, "activate": False}
+    body = {"config": GRID, "projectId": project, "activate": True}
     made = (await admin("POST", "/api/v1/experiments", body)).json()["experiment"]["id"]
     await admin("POST", f"/api/v1/experiments/{made}/kill")
     await reaches(world, str(made), "STATE_CANCELED")

@@ -17,7 +17,7 @@ async def test_portions_follow_each_other_until_all_trials_are_made(
 ) -> None:
     monkeypatch.setattr("determined_master.domain.search.random.MAX_CREATED", 3)
     admin = world.clients["admin"]
-    made = await admin("POST", "/api/v1/experiments", {"config": CONFIG, "activate": False})
+    made = await admin("POST", "/api/v1/experiments", {"config": CONFIG, "activate": True})
     number = made.json()["experiment"]["id"]
     trials = await trials_of(world, number, 7)
     assert len({trial["id"] for trial in trials}) == 7

@@ -123,7 +123,7 @@ class Master:
         self.terms = JobTermsSync(engine, pool, live)
         self.switches = AgentSwitches(engine, pool, self.admission, live, self._trigger_planning)
         tokens, collections = TaskTokens(b"secret"), CheckpointGc(engine, pool)
-        ExperimentEffects(engine, pool).register()
+        ExperimentEffects(engine, pool, live, 100).register()
         TrialEffects(engine, pool, tokens, pools).register()
         GcEffects(engine, pool, tokens, collections, names[0]).register()
         specs: Any = SimSpecs()

@@ -35,7 +35,7 @@ class SearchContexts:
             await searches.list_bracket_members(conn, row.id),
             await searches.list_rung_entries(conn, row.id),
         )
-        return SearchContext(method, memory)
+        return SearchContext(method, memory, config.searcher.is_multitrial)
 
     def advance(self, context: SearchContext, records: Sequence[Record]) -> SearchContext:
         """The context with the records of one step added."""

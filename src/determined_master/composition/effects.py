@@ -31,7 +31,8 @@ def register_effects(
         runner: takes the orders about containers.
     """
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
-    ExperimentEffects(engine, db).register()
+    limits = settings.config_limits
+    ExperimentEffects(engine, db, base.live, limits.max_waiting_trials).register()
     TrialEffects(engine, db, tokens, pools).register()
     GenericTaskEffects(engine, db, tokens).register()
     InteractiveEffects(engine, db, tokens).register()

@@ -11,6 +11,7 @@ from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.states import TERMINAL
 from determined_master.domain.webhooks.events import WATCHED_STATES
+from determined_master.services.experiments.effects import growth_topic
 
 if TYPE_CHECKING:
     from determined_master.composition.foundation import Foundation
@@ -34,6 +35,7 @@ class Listeners:
         self._deliveries = base.deliveries
         self._proxies = proxies
         self._news = base.news
+        self._engine = base.engine
         self._feed = base.engine.feed
 
     def listen(self) -> None:
@@ -52,6 +54,8 @@ class Listeners:
             self._news.trial(request.trial_id, request.experiment_id)
         if request.experiment_id is not None:
             self._news.experiment(request.experiment_id)
+            if change.state.state in ("ASSIGNED", "TERMINATED"):
+                self._engine.retry_deferred(growth_topic(request.experiment_id))
         else:
             self._news.task(request.task_id)
         self._news.agents(container.agent_id for container in change.state.containers)
@@ -64,6 +68,8 @@ class Listeners:
         self._news.experiment(change.state.id, change.state.state)
         if change.state.state in WATCHED_STATES:
             self._deliveries.wake()
+        if change.state.is_growing:
+            self._engine.retry_deferred(growth_topic(change.state.id))
 
     def _on_trial(self, change: Changed[Trial]) -> None:
         self._news.trial(change.state.id, change.state.experiment_id)

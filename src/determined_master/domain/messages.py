@@ -37,6 +37,11 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="effect"
         """The one thing that the order concerns; None orders it with all others."""
         return None
 
+    @property
+    def lane(self) -> str:
+        """Orders of different lanes are never ordered with each other, not even by `about`."""
+        return ""
+
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag=True):
     """A row outside the state, stored in the same transaction and never handed out."""

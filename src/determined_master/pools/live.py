@@ -111,6 +111,10 @@ class LiveAllocations:
     def states_of_experiment(self, experiment_id: int) -> list[AllocationState]:
         return [self._states[i].state for i in self._of_experiment.get(experiment_id, ())]
 
+    def count_placed(self, experiment_id: int) -> int:
+        """The number of an experiment's allocations that have slots."""
+        return sum(state != "PENDING" for state in self.states_of_experiment(experiment_id))
+
     def states_of_trial(self, trial_id: int) -> list[AllocationState]:
         return [self._states[i].state for i in self._of_trial.get(trial_id, ())]
 

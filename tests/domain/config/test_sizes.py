@@ -116,5 +116,5 @@ def test_tasks_have_the_same_limits() -> None:
 
 
 def test_each_limit_bounds_a_key_or_the_search() -> None:
-    of_search = {"max_rungs", "max_brackets"}
+    of_search = {"max_rungs", "max_brackets", "max_waiting_trials"}
     assert {bound.limit for bound in _BOUNDS} | of_search == {f.name for f in fields(ConfigLimits)}

@@ -94,12 +94,6 @@ def test_a_million_points_are_never_listed() -> None:
     assert GridPoints(space)[123456] == {f"h{i}": i + 1 for i in range(6)}
 
 
-def test_a_grid_beyond_all_measure_is_refused_with_its_count() -> None:
-    space = {f"h{i:02}": Int(minval=0, maxval=9, count=10) for i in range(12)}
-    with pytest.raises(SearchError, match=r"1,000,000,000,000 points.*lower the counts"):
-        build(grid(), space, 1)
-
-
 def test_a_range_without_a_count_is_refused_by_name() -> None:
     with pytest.raises(SearchError, match=r"hyperparameter opt\.lr has no count"):
         build(grid(), {"opt": Nested(children={"lr": Double(minval=0, maxval=1)})}, 1)

@@ -16,7 +16,7 @@ from determined_master.domain.search.method import SearchContext, SearchMemory, 
 from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.search.simulate import SearchRun
 
-TRIALS = 2 * MAX_CREATED + 500
+TRIALS = 2 * MAX_CREATED + MAX_CREATED // 2
 SPACE = {"x": Int(minval=1, maxval=TRIALS, count=TRIALS)}
 UNLIMITED = {
     "random": builders.random(max_trials=TRIALS, max_concurrent_trials=0),
@@ -119,3 +119,40 @@ def test_a_continued_experiment_asks_again_for_what_its_end_had_cut_off() -> Non
     assert of_type(effects, e.GrowSearch) == [e.GrowSearch()]
     state, effects = step(state, e.SearchGrown(), context)
     assert len(of_type(effects, e.CreateTrial)) == MAX_CREATED
+
+
+def paused() -> tuple[e.Experiment, SearchContext]:
+    """A search of several trials that is not activated."""
+    context = SearchContext(build(UNLIMITED["random"], SPACE, 1), SearchMemory(), True)
+    created = e.ExperimentCreated(experiment_id=7, activate=False)
+    state, effects = step(None, created, context)
+    assert effects == []
+    return state, context
+
+
+def test_a_search_that_is_not_activated_creates_no_trial() -> None:
+    state, context = paused()
+    assert (state.state, state.trials_requested) == ("PAUSED", 0)
+    state, effects = step(state, e.ExperimentActivated(), context)
+    assert effects == [e.SignalTrials(signal="activate"), e.GrowSearch()]
+    state, effects = step(state, e.SearchGrown(), context)
+    assert len(of_type(effects, e.CreateTrial)) == MAX_CREATED
+
+
+def test_a_search_that_was_never_activated_ends_at_once() -> None:
+    state, context = paused()
+    state, effects = step(state, e.ExperimentKilled(), context)
+    assert (state.state, effects) == ("CANCELED", [e.CloseExperiment(state="CANCELED")])
+
+
+def test_a_paused_search_creates_more_trials_when_it_is_activated() -> None:
+    state, context = paused()
+    state, _ = step(state, e.ExperimentActivated(), context)
+    state, _ = step(state, e.ExperimentPaused(), context)
+    state, effects = step(state, e.SearchGrown(), context)
+    assert effects == []
+    state, effects = step(state, e.ExperimentActivated(), context)
+    assert of_type(effects, e.GrowSearch) == [e.GrowSearch()]
+    state, effects = step(state, e.ExperimentPaused(), context)
+    state, effects = step(state, e.ExperimentActivated(), context)
+    assert of_type(effects, e.GrowSearch) == [], "the order is still open"

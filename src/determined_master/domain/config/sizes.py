@@ -26,6 +26,15 @@ class ConfigLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_trials: Annotated[
         int, Meta(ge=1, description="Trials of a search, and points of a grid.")
     ] = 10_000
+    max_waiting_trials: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description=(
+                "Trials of one search that wait for slots; it creates 100 more when fewer wait."
+            ),
+        ),
+    ] = 100
     max_rungs: Annotated[int, Meta(ge=1, description="Rungs of all brackets of a search.")] = 2500
     max_brackets: Annotated[int, Meta(ge=1, le=200, description="Brackets of a search.")] = 64
     max_hyperparameters: Annotated[

@@ -143,6 +143,8 @@ def _begin(
 
 def _create(event: ExperimentCreated, context: SearchContext) -> Step:
     state = Experiment(id=event.experiment_id, state="ACTIVE" if event.activate else "PAUSED")
+    if context.is_multitrial and not event.activate:
+        return replace(state, is_growing=True, awaits_activation=True), []
     try:
         decision = context.method.initial()
     except SearchError as error:
@@ -165,8 +167,12 @@ def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> St
         )
     if state.state == to:
         return state, []
-    signal = SignalTrials(signal="activate" if is_to_run else "pause")
-    return replace(state, state=to), [signal]
+    effects: list[ExperimentEffect | SearchRecord] = [
+        SignalTrials(signal="activate" if is_to_run else "pause")
+    ]
+    if is_to_run and state.awaits_activation:
+        effects.append(GrowSearch())
+    return replace(state, state=to, awaits_activation=False), effects
 
 
 def _cancel(state: Experiment) -> Step:
@@ -215,8 +221,15 @@ def _judge(state: Experiment, event: ValidationReported, context: SearchContext)
 def _grow(state: Experiment, context: SearchContext) -> Step:
     if not _is_searching(state) or not state.is_growing:
         return state, []
+    if state.state == "PAUSED":
+        return replace(state, awaits_activation=True), []
+    method = context.method
     try:
-        decision = context.method.create_more(state.search, context.memory)
+        decision = (
+            method.initial()
+            if state.search is None
+            else method.create_more(state.search, context.memory)
+        )
     except SearchError as error:
         return _fail(state, str(error))
     return _settle(*_follow(replace(state, is_growing=False), decision))
@@ -294,7 +307,7 @@ def _measure(state: Experiment, context: SearchContext) -> Experiment:
 def _follow(state: Experiment, decision: SearchDecision) -> Step:
     """Convert the search's decision into records, effects and the count of trials.
 
-    Postponed work is requested after the trials of this decision, and only once.
+    Postponed work is requested only once.
     """
     effects: list[ExperimentEffect | SearchRecord] = [*decision.records]
     created = 0

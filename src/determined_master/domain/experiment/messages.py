@@ -33,7 +33,9 @@ class Experiment(State, frozen=True):
     is_deletion_planned: bool = False
     """Whether all GC tasks of its deletion are known."""
     is_growing: bool = False
-    """Whether its search has more trials to create than fit into one decision."""
+    """Whether its search has more trials to create than it has created so far."""
+    awaits_activation: bool = False
+    """Whether it creates these when it is activated: none are created while it is paused."""
     progress: float = 0.0
     """The search's progress, 0 to 1, before the last event; running trials count as 0."""
     is_detached: bool = False
@@ -149,7 +151,7 @@ class ValidationReported(Event, frozen=True, tag="validation_reported"):
 
 
 class SearchGrown(Event, frozen=True, tag="search_grown"):
-    """The trials of the last decision are created: the search may create the next."""
+    """Few enough of its trials wait for slots: the search may create the next."""
 
 
 class TrialEnded(Event, frozen=True, tag="trial_ended"):
@@ -226,7 +228,14 @@ class StopTrial(Effect, frozen=True, tag="stop_trial"):
 
 
 class GrowSearch(Effect, frozen=True, tag="grow_search"):
-    """Request the next trials of the search once all ordered trials are created."""
+    """Request the next trials of the search once few enough of its trials wait for slots.
+
+    That may take days, and a kill must not wait for it.
+    """
+
+    @property
+    def lane(self) -> str:
+        return "growth"
 
 
 class SignalTrials(Effect, frozen=True, tag="signal_trials"):

@@ -30,7 +30,7 @@ class SearchDecision(msgspec.Struct, frozen=True):
     `state` is the method's whole new state as plain JSON values, below 2 KiB whatever the number
     of trials; `records` are rows for the caller to store and to apply to the `SearchMemory`. With
     `has_more` there are further trials to create that were too many for one decision: the caller
-    then calls `go_on` soon.
+    calls `create_more` once most of those that exist have slots.
     """
 
     state: Any
@@ -54,9 +54,9 @@ class SearchError(Exception):
     """The search cannot start or continue; the text is for its user."""
 
 
-MAX_CREATED = 1000
-"""Most trials that one decision creates; later decisions create the rest. Without the limit, an
-unlimited search would create all its trials in one transaction."""
+MAX_CREATED = 100
+"""Most trials that one decision creates; later decisions create the rest, as trials get slots.
+Without the limit, an unlimited search would create all its trials in one transaction."""
 
 
 def replacements(trials: int) -> int:

@@ -119,6 +119,8 @@ class SearchContext:
 
     method: SearchMethod
     memory: SearchMemory
+    is_multitrial: bool = False
+    """Whether the search may create more than one trial."""
 
 
 def build(

@@ -26,6 +26,8 @@ from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
+_MAX_WOKEN = 10_000
+"""An older wake was noticed by all attempts that had begun before it."""
 
 _NOTE_FAILURE = """
     UPDATE outbox
@@ -82,7 +84,10 @@ class EffectExecutor:
     def retry_deferred(self, topic: str) -> None:
         """Retry at once the effects that wait for the topic."""
         self._wake_count += 1
+        self._woken.pop(topic, None)
         self._woken[topic] = self._wake_count
+        if len(self._woken) > _MAX_WOKEN:
+            del self._woken[next(iter(self._woken))]
         waited_for = self._wakes.pop(topic, None)
         if waited_for is not None:
             waited_for.set()

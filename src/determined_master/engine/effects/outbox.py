@@ -13,11 +13,13 @@ from typing import Any
 from determined_master.engine.applying.batch import OpenEffect, columns
 from determined_master.engine.applying.transaction import Term
 from determined_master.engine.effects.executor import EffectExecutor
-from determined_master.engine.ids import EffectId, Key
+from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
+_LaneKey = tuple[str, str, str]
+"""Kind and id of an aggregate, and one of its lanes."""
 _PAGE = 1000
 _GROUP = 64
 """Most effects of one aggregate that are carried out at a time."""
@@ -56,16 +58,16 @@ _LIST_OF_EVENTS = """
 
 
 class Outbox:
-    """The effects of one term in memory, one lane for each aggregate that has any."""
+    """The effects of one term in memory, in the lanes of the aggregates that have any."""
 
     def __init__(self, term: Term, kinds: dict[str, AnyKind], executor: EffectExecutor) -> None:
         self._term = term
         self._kinds = kinds
         self._executor = executor
-        self._lanes: dict[Key, deque[OpenEffect]] = {}
+        self._lanes: dict[_LaneKey, deque[OpenEffect]] = {}
         self._held: list[OpenEffect] | None = []
         """Effects ordered while older ones are still being read; they follow those."""
-        self._start_lane: Callable[[Key], None] | None = None
+        self._start_lane: Callable[[_LaneKey], None] | None = None
         self._db: Database | None = None
 
     def take(self, effects: Iterable[OpenEffect]) -> None:
@@ -104,9 +106,9 @@ class Outbox:
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
             rows = await self._db.fetch(_LIST_OLD, *after, before, _PAGE)
-            missed = [row for row in rows if (row["kind"], row["id"]) not in ours]
-            found = self._known(missed)
-            self._add(effect for effect in found if _key(effect) not in self._lanes)
+            missed = [effect for effect in self._known(rows) if _lane_key(effect) not in ours]
+            found = [effect for effect in missed if _lane_key(effect) not in self._lanes]
+            self._add(found)
             if found:
                 _log.warning("took up effects that were missed", extra={"effects": len(found)})
             if len(rows) < _PAGE:
@@ -129,7 +131,7 @@ class Outbox:
 
     def _add(self, effects: Iterable[OpenEffect]) -> None:
         for effect in effects:
-            key = _key(effect)
+            key = _lane_key(effect)
             lane = self._lanes.get(key)
             if lane is not None:
                 if effect.id > lane[-1].id:  # otherwise `reload` was faster
@@ -155,7 +157,7 @@ class Outbox:
             _log.error("an effect cannot be read", extra={"effect": str(id), "error": str(error)})
             return None
 
-    async def _run_lane(self, key: Key) -> None:
+    async def _run_lane(self, key: _LaneKey) -> None:
         lane = self._lanes[key]
         while lane:
             group = _concurrent(lane)
@@ -176,8 +178,10 @@ def _concurrent(lane: deque[OpenEffect]) -> Sequence[OpenEffect]:
     return list(group.values())
 
 
-def _key(open_effect: OpenEffect) -> Key:
-    return open_effect.id.kind, open_effect.id.aggregate
+def _lane_key(open_effect: OpenEffect) -> _LaneKey:
+    effect = open_effect.effect
+    lane = "" if effect is None else effect.lane
+    return open_effect.id.kind, open_effect.id.aggregate, lane
 
 
 def _discard(_: object) -> None:

@@ -16,7 +16,7 @@ from determined_master.domain.errors import FailedPrecondition
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial_task_id
 from determined_master.domain.trial import messages as trial
-from determined_master.engine import Inserting, Posting, Rows
+from determined_master.engine import Deferred, Inserting, Posting, Rows
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.experiments.stories import REQUEST
 from determined_master.store.checkpoints import checkpoints
@@ -27,15 +27,23 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
+    from determined_master.pools.live import LiveAllocations
     from determined_master.store.db import Conn
+
+GROWTH_POLL_S = 5.0
+"""A trial that gets slots wakes the growth; after a restart these are counted late."""
 
 
 class ExperimentEffects:
     """Carries out the effects of experiments."""
 
-    def __init__(self, engine: Engine, db: asyncpg.Pool) -> None:
+    def __init__(
+        self, engine: Engine, db: asyncpg.Pool, live: LiveAllocations, max_waiting_trials: int
+    ) -> None:
         self._engine = engine
         self._db = db
+        self._live = live
+        self._max_waiting_trials = max_waiting_trials
 
     def register(self) -> None:
         """Register the handlers with the engine."""
@@ -118,8 +126,16 @@ class ExperimentEffects:
         await ctx.post(TRIAL, TrialId(trial_id), trial.TrialStopped())
 
     async def grow_search(self, effect: exp.GrowSearch, ctx: EffectContext) -> None:
-        """Let the search make its next trials: those before are made, by the order of effects."""
-        await ctx.post(EXPERIMENT, ExperimentId(int(ctx.aggregate_id)), exp.SearchGrown())
+        """Let the search create its next trials once few enough of them wait for slots."""
+        id = ExperimentId(int(ctx.aggregate_id))
+        state = await self._engine.read(EXPERIMENT, id)
+        if state is not None and state.state == "ACTIVE":
+            open_trials = state.trials_requested - state.trials_closed
+            waiting = open_trials - self._live.count_placed(id)
+            if waiting >= self._max_waiting_trials:
+                reason = f"{waiting} trials of experiment {id} wait for slots"
+                raise Deferred(reason, retry_s=GROWTH_POLL_S, topic=growth_topic(id))
+        await ctx.post(EXPERIMENT, id, exp.SearchGrown())
 
     async def signal_trials(self, effect: exp.SignalTrials, ctx: EffectContext) -> None:
         """Signal every live trial; repeating it changes nothing."""
@@ -158,6 +174,11 @@ class ExperimentEffects:
             EXPERIMENT, ExperimentId(experiment_id)
         )
         return state is not None and state.state == "ACTIVE"
+
+
+def growth_topic(experiment_id: int) -> str:
+    """What the growth of a search waits for."""
+    return f"growth of experiment {experiment_id}"
 
 
 def _signal(effect: exp.SignalTrials) -> trial.TrialEvent:
