@@ -25,10 +25,11 @@ LOCKED_DEV := $(PIP_INSTALL) --no-compile --require-hashes -r requirements/dev.t
 # compiled at once, on all cores: pip uses one, and several workers would compile the same modules.
 COMPILED_LATER := /(mypyc?|networkx|pip|scipy|setuptools|sklearn|sympy|tests?)/
 ADVISORIES ?=
-# Fails with a list of what needs a later Python than that: the interpreter at hand may be newer.
-NEWER_THAN = $(BIN)/vermin --quiet --no-tips --violations -t=$(1)-
+# Parts of the check run on two cores; the output of each stays together.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check lint bench bench-smoke chaos \
+.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check test-fast \
+  lint lint-types lint-imports lint-format lint-release bench bench-smoke chaos \
   environments fuzz fuzz-environment torch-environment test-torch test-compat test-gpu docs clean \
   lock lock-upgrade check-lock sbom audit mutants
 
@@ -97,16 +98,28 @@ fuzz-environment:
 fuzz: $(STAMP) fuzz-environment  ## generated requests to all routes of a running master: no 5xx
 	@$(BIN)/python -m tests.fuzz $$PWD/.venv-fuzz/bin/st $(REQUESTS)
 
-check: lint  ## format, lint, types, imports, oldest Python, sizes, fast tests
-	@$(BIN)/python -m pytest -q tests/repo tests/domain
+check: $(STAMP)  ## format, lint, types, imports, oldest Python, sizes, fast tests
+	@$(SIDE_BY_SIDE) test-fast lint
 
-lint: $(STAMP)  ## format, lint, types, imports, the oldest Python
+# What is marked slow, `make test` runs.
+test-fast: $(STAMP)
+	@$(PYTEST) -n 2 -m "not slow" tests/repo tests/domain
+
+lint: lint-types lint-imports lint-format lint-release  ## format, lint, types, imports, the oldest Python
+
+lint-types: $(STAMP)
+	@$(BIN)/mypy src bench
+
+lint-imports: $(STAMP)
+	@$(BIN)/lint-imports --no-cache
+
+lint-format: $(STAMP)
 	@$(BIN)/ruff format --check src tests tools bench examples
 	@$(BIN)/ruff check src tests tools bench examples
-	@$(BIN)/mypy src bench
-	@$(BIN)/lint-imports --no-cache
-	@$(call NEWER_THAN,3.9) src/determined examples
-	@$(call NEWER_THAN,3.11) src/determined_master src/determined_agent src/determined_wire
+
+lint-release: $(STAMP)
+	@$(BIN)/python tools/oldest_python.py 3.9 src/determined examples
+	@$(BIN)/python tools/oldest_python.py 3.11 src/determined_master src/determined_agent src/determined_wire
 
 bench: $(STAMP)  ## every figure, one JSON object a line
 	@$(BIN)/python -m bench

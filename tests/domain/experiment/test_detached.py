@@ -140,6 +140,7 @@ class Outside:
                 self.tell(number, signal)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_order_of_reports_ends_in_the_state_of_the_heaviest_trial(data: st.DataObject) -> None:
     world = Outside()

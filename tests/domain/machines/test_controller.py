@@ -216,6 +216,7 @@ LOOKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LOOKS, st.integers(0, 6), st.integers(0, 6), st.sampled_from((timedelta(0), 5 * MINUTE)))
 def test_no_look_launches_beyond_the_maximum_or_ends_a_busy_machine(
     looks: list[Any], smallest: int, largest: int, timeout: timedelta

@@ -238,6 +238,7 @@ def pools(draw: st.DrawFn) -> tuple[list[Seen], int, Limits, Clocks]:
     return seen, draw(st.integers(0, 12)), limits, Clocks(idle_since, away_since)
 
 
+@pytest.mark.slow
 @given(pools(), st.randoms())
 def test_no_pool_ends_a_busy_machine_or_exceeds_its_limits(pool: Any, random: Random) -> None:
     seen, desired, limits, clocks = pool

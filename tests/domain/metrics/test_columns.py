@@ -30,6 +30,7 @@ def is_finite(value: Any) -> bool:
     return math.isfinite(value)
 
 
+@pytest.mark.slow
 @given(reports)
 def test_columns_have_each_finite_number_of_the_metrics_that_all_reports_have(
     of_group: list[tuple[int, float, dict[str, Any]]],

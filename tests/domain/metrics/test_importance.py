@@ -121,6 +121,7 @@ def test_more_hyperparameters_than_the_bound_lose_their_constants_first() -> Non
     assert sum(one.name.startswith("z") for one in ranked) == 30
 
 
+@pytest.mark.slow
 def test_the_largest_search_takes_bounded_work() -> None:
     random = Random(4)
     hparams = [{f"p{i}": random.random() for i in range(40)} for _ in range(MAX_RUNS)]

@@ -224,6 +224,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(STEPS)
 def test_no_port_ever_leads_to_two_pods(steps: list[tuple[str, str, str, int]]) -> None:
     cluster = Cluster()

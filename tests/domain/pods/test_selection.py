@@ -89,6 +89,7 @@ def test_opposite_operators_never_agree(
     assert ask("Exists") or not (ask("In") or ask("Gt") or ask("Lt"))
 
 
+@pytest.mark.slow
 @given(TERMS, LABELS, st.randoms(use_true_random=False))
 def test_the_order_of_terms_and_expressions_is_irrelevant(
     terms: Any, labels: Any, at: Any
@@ -98,6 +99,7 @@ def test_the_order_of_terms_and_expressions_is_irrelevant(
     assert matches(moved, labels, "n") is matches(terms, labels, "n")
 
 
+@pytest.mark.slow
 @given(TERMS, TERMS, EXPRESSIONS, LABELS)
 def test_terms_are_alternatives_and_expressions_are_conditions(
     terms: Any, others: Any, more: Any, labels: Any

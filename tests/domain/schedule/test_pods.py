@@ -295,6 +295,7 @@ def pools(draw: Any) -> tuple[list[AgentView], list[RequestView], Any, Any, Any,
     return agents, requests, loads, pods, used, rules
 
 
+@pytest.mark.slow
 @given(pools())
 @settings(deadline=None)
 def test_no_plan_gives_a_node_more_than_it_has_or_a_pod_that_it_refuses(made: Any) -> None:
