@@ -19,8 +19,10 @@ import uvloop
 
 from determined_master import __version__, app
 from determined_master.composition import database, simulation
+from determined_master.domain.addresses import networks_of
 from determined_master.domain.errors import DetError
 from determined_master.server import open_files
+from determined_master.server.forwarded import ServerConfig
 from determined_master.server.framed_socket import FramedSocket
 from determined_master.server.logs import configure_logging
 from determined_master.server.proxied_http import ProxyingHttp
@@ -125,7 +127,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
 
 def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
     """How the API is served."""
-    config = uvicorn.Config(
+    config = ServerConfig(
         master.asgi,
         http=ProxyingHttp,
         ws=FramedSocket,
@@ -141,6 +143,7 @@ def _web(chosen: settings.Settings, master: app.App) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         backlog=2048,
     )
+    config.trusted_proxies = networks_of(chosen.security.trusted_proxies)
     config.load()  # before that it has no `ssl`
     tls = chosen.security.tls
     if tls.cert:

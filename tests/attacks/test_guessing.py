@@ -12,6 +12,7 @@ from tests.api.samples import World
 
 from determined_master.domain.errors import Unauthenticated
 from determined_master.services.access.auth import Auth
+from determined_master.services.access.devices import Devices
 from determined_master.services.access.login_limits import (
     MAX_CHECKS,
     MAX_FAILURES,
@@ -59,6 +60,69 @@ async def test_an_account_under_attack_stays_open_where_it_has_logged_in_before(
     limits.check("ann", "9.9.9.9")
     with pytest.raises(TooManyLogins, match="of user 'ann'"):
         limits.check("ann", "8.8.8.8")
+
+
+async def test_guesses_of_others_lock_out_no_device_and_no_known_place() -> None:
+    limits = LoginLimits()
+    limits.record("ann", "10.0.0.1", is_right=True)
+    failed(limits, "eve", "10.0.0.1")
+    limits.check("ann", "10.0.0.1")
+    limits.check("bob", "10.0.0.1", "device of bob")
+    with pytest.raises(TooManyLogins, match=r"from 10\.0\.0\.1"):
+        limits.check("bob", "10.0.0.1")
+
+
+async def test_guesses_at_a_place_are_limited_and_lock_out_that_place_alone() -> None:
+    limits = LoginLimits()
+    limits.record("ann", "10.0.0.1", is_right=True)
+    failed(limits, "ann", "10.0.0.1")
+    with pytest.raises(TooManyLogins, match="of user 'ann' from here"):
+        limits.check("ann", "10.0.0.1")
+    for _ in range(MAX_FAILURES):
+        limits.record("ann", "10.0.0.1", "stolen", is_right=False)
+    with pytest.raises(TooManyLogins, match="of user 'ann' from here"):
+        limits.check("ann", "10.0.0.1", "stolen")
+    limits.check("ann", "10.0.0.1", "another")
+    limits.check("bob", "10.0.0.1")
+    limits.check("ann", "2.2.2.2")
+
+
+async def test_logins_of_strangers_fill_no_queue_of_a_known_place() -> None:
+    limits, done = LoginLimits(), asyncio.Event()
+    limits.record("ann", "10.0.0.1", is_right=True)
+
+    async def login(username: str) -> None:
+        async with limits.turn(username, "10.0.0.1"):
+            await done.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(MAX_WAITING):
+            group.create_task(login("eve"))
+        await asyncio.sleep(0)
+        with pytest.raises(Exception, match="too many logins at once"):
+            async with limits.turn("eve", "10.0.0.1"):
+                pass
+        async with limits.turn("ann", "10.0.0.1"), limits.turn("bob", "10.0.0.1", "device"):
+            done.set()
+
+
+async def test_a_browser_that_logged_in_before_logs_in_beside_guesses(world: World) -> None:
+    browser = Client(world.clients["admin"].app)
+    auth = world.services[Auth]
+    first = await auth.login("determined", PASSWORD, is_hashed=False, address="6.6.6.6")
+    right = {"username": "determined", "password": PASSWORD}
+    for _ in range(MAX_FAILURES):
+        await browser("POST", LOGIN, {"username": "eve", "password": "guess"})
+        await browser("POST", LOGIN, {"username": "determined", "password": "guess"})
+    forged = [first.mark.partition(".")[0] + "." + "0" * 64, "", ".", "ü", "x." * 5000]
+    other = Devices(b"another cluster").mark("determined")
+    of_admin = (await auth.login("admin", PASSWORD, is_hashed=False)).mark
+    for mark in [*forged, other, of_admin]:
+        headers = {"cookie": f"det_device={mark}"}
+        assert (await browser("POST", LOGIN, right, headers=headers)).status == 429
+    headers = {"cookie": f"det_device=tossed; det_device={first.mark}"}
+    answer = await browser("POST", LOGIN, right, headers=headers)
+    assert answer.status == 200
 
 
 async def test_failures_are_forgotten_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,10 @@ CASES = {
         "root.webhooks.allowed_networks: must be networks, such as 10.1.0.0/16: "
         "10.0.0.1/8 has host bits set",
     ),
+    "4 a proxy that is none": (
+        "security: {trusted_proxies: [nginx]}",
+        "root.security.trusted_proxies: must be networks, such as 10.1.0.0/16: 'nginx'",
+    ),
     "4 a network of agents that is none": (
         "security: {agent_networks: [gpu-7]}",
         "root.security.agent_networks: must be networks, such as 10.1.0.0/16: 'gpu-7'",

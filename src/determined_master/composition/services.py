@@ -11,6 +11,7 @@ from determined_master.backends.buckets.object_storage import ObjectStorage
 from determined_master.ports.agents import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
 from determined_master.services.access.auth import Auth
+from determined_master.services.access.devices import Devices
 from determined_master.services.access.groups import Groups
 from determined_master.services.access.guard import Guard
 from determined_master.services.access.passwords import Passwords
@@ -176,7 +177,7 @@ def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
     db, known, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
     return (
-        Auth(db, passwords, known),
+        Auth(db, passwords, known, Devices(base.cluster.secret)),
         known,
         Users(db, passwords, known),
         Groups(db, known),

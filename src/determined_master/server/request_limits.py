@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
+from determined_master.server.forwarded import client_address, is_proxy, trusted_proxies
 from determined_master.server.write_coalescing import CoalescingHttp
 
 log = logging.getLogger(__name__)
@@ -46,13 +47,15 @@ class LimitedHttp(CoalescingHttp):
     """Of an incomplete head or body."""
     _address = ""
     """Set while the connection counts as unfinished."""
+    _is_proxy = False
+    """Whether it is of a trusted proxy, whose requests are counted by their clients."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, unless too many of its address are unfinished."""
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
-        if _unfinished[address] >= MAX_UNFINISHED:
-            log.info("too many unfinished requests of an address", extra={"client": address})
+        self._is_proxy = is_proxy(address, trusted_proxies(self.config))
+        if not self._is_proxy and self._is_over_limit(address):
             transport.abort()
             return
         self._begin_wait(HEAD_S, self._end_late_head)
@@ -71,6 +74,10 @@ class LimitedHttp(CoalescingHttp):
         if self._head_bytes > MAX_HEAD_BYTES and self._size_of_head() > MAX_HEAD_BYTES:
             self._refuse_head()
             raise HeadTooLarge
+        if self._is_proxy and self.client:
+            trusted = trusted_proxies(self.config)
+            client = client_address(self.client[0], self.headers, trusted)
+            self.scope["client"] = (client, 0)
         super().on_headers_complete()
         if not self.parser.should_upgrade():
             self.headers = _NO_TRAILERS
@@ -95,6 +102,9 @@ class LimitedHttp(CoalescingHttp):
         if not self._is_in_head:
             if self._timer is None:
                 self._body_bytes = 0
+                if self._is_proxy and self._is_over_limit(self._client_of_request()):
+                    self._end_in_body("too many incomplete requests of this address")
+                    return
                 self._begin_wait(BODY_CHECK_S, self._measure_body)
         elif self._head_bytes > MAX_HEAD_BYTES:
             self._refuse_head()
@@ -106,8 +116,8 @@ class LimitedHttp(CoalescingHttp):
         self._end_wait()
 
     def _begin_wait(self, seconds: float, then: Callable[[], None]) -> None:
-        if not self._address and self.client:
-            self._address = self.client[0]
+        if not self._address and self.client and not (self._is_proxy and self._is_in_head):
+            self._address = self._client_of_request() if self._is_proxy else self.client[0]
             _unfinished[self._address] += 1
         self._timer = self.loop.call_later(seconds, then)
 
@@ -135,14 +145,26 @@ class LimitedHttp(CoalescingHttp):
         is_read = not self.flow.read_paused
         if is_slow and is_read and not self.scope["raw_path"].startswith(SERVICES):
             self._end_wait()
-            text = f"the body comes slower than {LEAST_BYTES_A_S} bytes a second"
-            if self.cycle.response_started:
-                self.transport.close()
-            else:
-                self._refuse(HTTPStatus.REQUEST_TIMEOUT, text)
+            self._end_in_body(f"the body comes slower than {LEAST_BYTES_A_S} bytes a second")
             return
         self._body_bytes = 0
         self._begin_wait(BODY_CHECK_S, self._measure_body)
+
+    def _end_in_body(self, text: str) -> None:
+        if self.cycle.response_started:
+            self.transport.close()
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, text)
+
+    def _client_of_request(self) -> str:
+        client = self.scope["client"]
+        return client[0] if client else ""
+
+    def _is_over_limit(self, address: str) -> bool:
+        if _unfinished[address] < MAX_UNFINISHED:
+            return False
+        log.info("too many unfinished requests of an address", extra={"client": address})
+        return True
 
     def _size_of_head(self) -> int:
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)

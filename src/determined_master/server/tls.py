@@ -18,6 +18,7 @@ from cryptography import x509
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from determined_master import clock
+from determined_master.server.forwarded import client_address, trusted_proxies
 
 if TYPE_CHECKING:
     from websockets.http11 import Request
@@ -67,6 +68,10 @@ class AgentSocket(WebSocketsSansIOProtocol):
     def handle_connect(self, event: Request) -> None:
         """Begin to serve; the scope is read in a later iteration of the loop."""
         super().handle_connect(event)
+        if self.response.status_code == 101 and self.client:
+            trusted = trusted_proxies(self.config)
+            client = client_address(self.client[0], self.scope["headers"], trusted)
+            self.scope["client"] = (client, self.client[1])
         shown = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
         if self.response.status_code == 101 and shown:
             scope: Any = self.scope

@@ -120,6 +120,7 @@ def _check_security(settings: Settings, report: ProblemReport) -> None:
         text = f"must be <= max_lifespan_days ({token.max_lifespan_days})"
         report.problem("root.security.token.default_lifespan_days", text)
     _check_authz(settings.security.authz, report)
+    _check_networks(settings.security.trusted_proxies, "root.security.trusted_proxies", report)
     _check_networks(settings.security.agent_networks, "root.security.agent_networks", report)
 
 

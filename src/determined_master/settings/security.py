@@ -124,6 +124,16 @@ class Security(Struct, frozen=True, kw_only=True):
             )
         ),
     ] = "token"
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description=(
+                "Networks of reverse proxies in front of the master, such as 10.1.2.3/32. The "
+                "master takes the addresses of clients from their X-Forwarded-For and Forwarded, "
+                "and from nobody else's."
+            )
+        ),
+    ] = ()
     agent_networks: Annotated[
         tuple[str, ...],
         Meta(

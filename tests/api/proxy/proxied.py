@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from determined_master import clock
 from determined_master.api.app import Api
+from determined_master.domain.addresses import networks_of
 from determined_master.domain.allocation.messages import (
     Allocation,
     AllocationRequest,
@@ -22,6 +23,7 @@ from determined_master.domain.allocation.messages import (
 )
 from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.pools.live import LiveAllocations
+from determined_master.server.forwarded import ServerConfig
 from determined_master.server.proxied_http import ProxyingHttp
 from determined_master.server.tls import AgentSocket
 from determined_master.services.catalog import Services
@@ -101,13 +103,14 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(api: Api) -> AsyncIterator[int]:
+async def serving(api: Api, trusted: Sequence[str] = ()) -> AsyncIterator[int]:
     """The API over a socket, as the master serves it; its port."""
-    config = uvicorn.Config(
+    config = ServerConfig(
         api, http=ProxyingHttp, ws=AgentSocket, lifespan="off", log_config=None, port=0,
         access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=2,
         proxy_headers=False,
     )  # fmt: skip
+    config.trusted_proxies = networks_of(trusted)
     server = _Server(config)
     running = asyncio.create_task(server.serve())
     await asyncio.wait_for(server.is_up.wait(), DEADLINE_S)

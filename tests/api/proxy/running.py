@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import Master, serving
@@ -18,7 +18,9 @@ from determined_master.store.db import Address, open_database
 
 
 @contextlib.asynccontextmanager
-async def running_master(postgres: Address, passwords: Passwords) -> AsyncIterator[Master]:
+async def running_master(
+    postgres: Address, passwords: Passwords, trusted: Sequence[str] = ()
+) -> AsyncIterator[Master]:
     """A master, and a token of the user `determined`."""
     async with (
         ready_database(postgres) as address,
@@ -26,7 +28,7 @@ async def running_master(postgres: Address, passwords: Passwords) -> AsyncIterat
         running_services(address, pool, passwords) as (services, _),
     ):
         api = Api(all_routes(), services, services[Identities])
-        async with serving(api) as port:
+        async with serving(api, trusted) as port:
             opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
             yield Master(services, port, opened.token)
         api.close()

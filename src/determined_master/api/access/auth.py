@@ -8,9 +8,18 @@ import msgspec
 
 from determined_master.api.access.user_shapes import user_message
 from determined_master.api.http.access import SIGNED_IN
-from determined_master.api.http.cookies import EXPIRED, LOGIN, LOGIN_NAMES, login_cookie, values
+from determined_master.api.http.cookies import (
+    DEVICE,
+    EXPIRED,
+    LOGIN,
+    LOGIN_NAMES,
+    device_cookies,
+    login_cookie,
+    values,
+)
 from determined_master.api.http.middleware import is_foreign
 from determined_master.api.http.plain import plain_json
+from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.domain.errors import (
     DetError,
@@ -86,7 +95,13 @@ async def open_session(
         DetError: as `Auth.login`.
     """
     try:
-        return await auth.login(username, password, is_hashed=is_hashed, address=call.http.client)
+        return await auth.login(
+            username,
+            password,
+            is_hashed=is_hashed,
+            address=call.http.client,
+            marks=values(call.http.cookie, DEVICE),
+        )
     except TooManyLogins as error:
         call.http.set_headers.append((b"retry-after", b"%d" % error.retry_after_s))
         raise
@@ -106,6 +121,8 @@ def set_login_cookie(call: Call, opened: Login) -> None:
     is_secure = _is_over_tls(call)
     if is_secure and values(call.http.cookie, LOGIN):
         _set_cookie(call, "", EXPIRED, is_secure=False)  # of an earlier version, or of a task
+    for cookie in device_cookies(opened.mark, path_prefix(call.http), is_secure=is_secure):
+        call.http.set_headers.append((b"set-cookie", cookie))
     _set_cookie(call, opened.token, _http_date(opened.expires_at), is_secure=is_secure)
 
 

@@ -17,6 +17,11 @@ SECURE_LOGIN = "__Host-auth"
 """Its name over TLS. Browsers accept it only with `Path=/` and `Secure` and without `Domain`, so
 no other host or path can add a second one."""
 LOGIN_NAMES = (LOGIN, SECURE_LOGIN)
+DEVICE = "det_device"
+"""Cookie with the mark of a device: only the login routes are sent it."""
+DEVICE_PATHS = ("/api/v1/auth/login", "/login", "/det/login")
+DEVICE_LIFE_S = 400 * 24 * 3600
+"""Browsers keep no cookie for longer."""
 EXPIRED = "Thu, 01 Jan 1970 00:00:00 GMT"
 MAX_EXPIRIES = 64
 
@@ -85,6 +90,12 @@ def login_cookie(token: str, expires: str, *, is_secure: bool) -> bytes:
     name, secure = (SECURE_LOGIN, "; Secure") if is_secure else (LOGIN, "")
     text = f"{name}={token}; Path=/; Expires={expires}; HttpOnly; SameSite=Lax{secure}"
     return text.encode()
+
+
+def device_cookies(mark: str, prefix: str, *, is_secure: bool) -> list[bytes]:
+    """Values of `Set-Cookie` for the mark of a device; `prefix` is that of a reverse proxy."""
+    end = f"Max-Age={DEVICE_LIFE_S}; HttpOnly; SameSite=Strict{'; Secure' if is_secure else ''}"
+    return [f"{DEVICE}={mark}; Path={prefix}{path}; {end}".encode() for path in DEVICE_PATHS]
 
 
 def expiries(path: str, host: str) -> list[bytes]:

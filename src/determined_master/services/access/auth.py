@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -10,6 +11,7 @@ from determined_master import clock, entropy
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from determined_master.records.access import UserRow
+from determined_master.services.access.devices import Devices
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.login_limits import LoginLimits
 from determined_master.services.access.passwords import Passwords, client_hash
@@ -26,23 +28,41 @@ class Login(msgspec.Struct, frozen=True):
     token: str
     user: UserRow
     expires_at: datetime
+    mark: str
+    """Recognizes the device at its next login."""
 
 
 class Auth:
     """Opens and ends sessions. Anybody may try, so nothing here asks `access.may`."""
 
-    def __init__(self, db: Database, passwords: Passwords, identities: Identities) -> None:
+    def __init__(
+        self, db: Database, passwords: Passwords, identities: Identities, devices: Devices
+    ) -> None:
         self._db = db
+        self._devices = devices
         self._passwords = passwords
         self._identities = identities
         self._limits = LoginLimits()
 
     async def login(
-        self, username: str, password: str, *, is_hashed: bool, address: str = ""
+        self,
+        username: str,
+        password: str,
+        *,
+        is_hashed: bool,
+        address: str = "",
+        marks: Sequence[str] = (),
     ) -> Login:
         """Check a password and open a session of seven days.
 
         An unknown name and a wrong password give the same error after the same time.
+
+        Args:
+            username: in any case.
+            password: in plain text, or in the form that clients send.
+            is_hashed: whether it is in that form.
+            address: the client's.
+            marks: of devices, from earlier logins.
 
         Raises:
             InvalidArgument: no name was given.
@@ -54,10 +74,11 @@ class Auth:
         if not username:
             raise InvalidArgument("missing argument: username")
         name = username.lower()
-        async with self._limits.turn(name, address):
-            self._limits.check(name, address)
+        device = self._devices.find(name, marks)
+        async with self._limits.turn(name, address, device):
+            self._limits.check(name, address, device)
             user = await self._find(username, password if is_hashed else client_hash(password))
-            self._limits.record(name, address, is_right=user is not None)
+            self._limits.record(name, address, device, is_right=user is not None)
         if user is None:
             raise Unauthenticated("invalid credentials")
         if not user.active:
@@ -97,4 +118,5 @@ class Auth:
             await users.update_last_auth(conn, user.id, now)
         self._identities.forget_user(user.id)
         seen = msgspec.structs.replace(user, last_auth_at=now)
-        return Login(token, seen, now + SESSION_LIFE)
+        mark = self._devices.mark(user.username.lower())
+        return Login(token, seen, now + SESSION_LIFE, mark)

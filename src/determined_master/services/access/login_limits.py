@@ -1,4 +1,4 @@
-"""Limits on guessing passwords: failures by account and by address, and a fair queue."""
+"""Limits on guessing passwords: failures by account, address and device, and a fair queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from determined_master.domain.errors import ResourceExhausted
 
 WINDOW_S = 60.0
 MAX_FAILURES = 10
-"""In a window, by account and by address; more are refused before the password is hashed."""
+"""In a window, by account, address and place; more are refused before the password is hashed."""
 MAX_CHECKS = 4
 """Checks of one address at the same time; the others of that address wait."""
 MAX_STRANGERS = 2
@@ -35,7 +35,10 @@ class TooManyLogins(ResourceExhausted):
 class LoginLimits:
     """Counts failed logins in memory; a restart of the master forgets them.
 
-    An account under attack stays open to addresses from which it has logged in before.
+    An account has *places* from which it has logged in before: its devices, and its addresses. A
+    login from a place is limited by the failures of that account at that place alone. So guesses
+    of others lock it out neither at a shared address, such as that of a reverse proxy, nor when
+    they are of its own account elsewhere.
     """
 
     def __init__(self) -> None:
@@ -44,45 +47,57 @@ class LoginLimits:
         self._queues: dict[str, _Queue] = {}
         self._strangers = _FairGate(MAX_STRANGERS)
 
-    def check(self, username: str, address: str) -> None:
-        """Return if a password of this account may be checked for this address now.
+    def check(self, username: str, address: str, device: str = "") -> None:
+        """Return if a password of this account may be checked now.
+
+        Args:
+            username: the account.
+            address: the client's.
+            device: number of the client's device, if it is one of the account's.
 
         Raises:
             TooManyLogins: there were too many failures.
         """
+        place = self._place(username, address, device)
+        if place is not None:
+            self._check(place, f"of user {username!r} from here")
+            return
         self._check(f"address:{address}", f"from {address or 'this address'}")
-        if (username, address) not in self._known:
-            self._check(f"account:{username}", f"of user {username!r}")
+        self._check(f"account:{username}", f"of user {username!r}")
 
-    def record(self, username: str, address: str, *, is_right: bool) -> None:
+    def record(self, username: str, address: str, device: str = "", *, is_right: bool) -> None:
         """Record the result of a check."""
         if is_right:
             self._known[username, address] = None
             _shorten(self._known)
             return
-        for key in (f"account:{username}", f"address:{address}"):
+        place = self._place(username, address, device)
+        strange = (f"account:{username}", f"address:{address}")
+        for key in strange if place is None else (place,):
             found = self._failures.setdefault(key, deque(maxlen=MAX_FAILURES))
             found.append(clock.monotonic_s())
             self._failures.move_to_end(key)
         _shorten(self._failures)
 
     @asynccontextmanager
-    async def turn(self, username: str, address: str) -> AsyncIterator[None]:
+    async def turn(self, username: str, address: str, device: str = "") -> AsyncIterator[None]:
         """Wait for the turn of one login.
 
-        Logins of an account from an address where it has logged in before do not wait for the
-        guesses of others. The others take turns by address.
+        Logins of an account from one of its places do not wait for the guesses of others. The
+        others take turns by address.
 
         Raises:
-            ResourceExhausted: too many of that address wait.
+            ResourceExhausted: too many of that place, or address, wait.
         """
-        queue = self._queues.setdefault(address, _Queue())
+        place = self._place(username, address, device)
+        key = place or f"address:{address}"
+        queue = self._queues.setdefault(key, _Queue())
         if queue.waiting >= MAX_WAITING:
             raise ResourceExhausted("too many logins at once: try again in a few seconds")
         queue.waiting += 1
         try:
             async with queue.checks:
-                if (username, address) in self._known:
+                if place is not None:
                     yield
                     return
                 await self._strangers.enter(address)
@@ -93,7 +108,13 @@ class LoginLimits:
         finally:
             queue.waiting -= 1
             if queue.waiting == 0:
-                self._queues.pop(address, None)
+                self._queues.pop(key, None)
+
+    def _place(self, username: str, address: str, device: str) -> str | None:
+        """The key of a place of an account; None for a client that is new to the account."""
+        if device:
+            return f"device:{username}:{device}"
+        return f"place:{username}:{address}" if (username, address) in self._known else None
 
     def _check(self, key: str, what: str) -> None:
         found = self._failures.get(key)
