@@ -271,7 +271,7 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
         *(".proxy", ".proxy.address", ".proxy.port", ".webhooks.allowed_networks"),
     }
     inside = {n for n in names(shown) if n.startswith((".__internal.", ".oidc.", ".saml."))}
-    inside |= {n for n in names(shown) if n.startswith(".det_cloud.")}
+    inside |= {n for n in names(shown) if n.startswith((".det_cloud.", ".config_limits"))}
     assert names(shown) - inside - ours - newer == names(seen)
 
 
