@@ -164,6 +164,14 @@ async def list_old(s: Statement) -> list[Row]:
     return [_effect(key, row) for key, row in sorted(found, key=lambda item: item[0])[:limit]]
 
 
+@statement("engine.effects.outbox.Outbox._owners")
+async def list_states(s: Statement) -> list[Row]:
+    """The states of some aggregates."""
+    keys = list(zip(*s.args, strict=True))
+    rows = {key: s.tx.get("aggregates", key) for key in keys}
+    return [{"kind": k[0], "id": k[1], "state": r["state"]} for k, r in rows.items() if r]
+
+
 @statement("engine.effects.outbox.Outbox.reload")
 async def list_of_events(s: Statement) -> list[Row]:
     """Effects of some events."""

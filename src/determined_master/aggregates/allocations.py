@@ -12,6 +12,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.engine.kind import Change, Kind, Parts, tag_of
+from determined_master.engine.turns import Owner
 from determined_master.store.db import Conn
 from determined_master.store.tasks import allocations
 
@@ -46,6 +47,14 @@ def _allocation_change(
     )
 
 
+def _owner(state: alloc.Allocation) -> Owner:
+    """A trial's allocation is work of its experiment, others of their jobs."""
+    request = state.request
+    experiment_id = request.experiment_id
+    work = f"job {request.job_id}" if experiment_id is None else f"experiment {experiment_id}"
+    return Owner.of(request.user_id, work)
+
+
 def _given_up(effect: alloc.AllocationOrder, error: str) -> alloc.AllocationEvent:
     """Reports the container that the effect was about."""
     container_id = ""
@@ -70,6 +79,7 @@ ALLOCATION: Kind[AllocationId, alloc.Allocation, alloc.AllocationEvent, alloc.Al
         step=allocation_machine.step,
         given_up=_given_up,
         project=project_allocations,
+        owner=_owner,
         parts=Parts(
             alloc.Container, container_rows.split, container_rows.count, container_rows.join
         ),

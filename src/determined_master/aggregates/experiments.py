@@ -16,6 +16,7 @@ from determined_master.domain.search.method import SearchContext, build
 from determined_master.domain.search.records import BracketMember, RungEntry
 from determined_master.domain.webhooks.events import WATCHED_STATES
 from determined_master.engine.kind import Change, Kind, tag_of
+from determined_master.engine.turns import Owner
 from determined_master.store.db import Conn
 from determined_master.store.experiments import experiments, removal, searches
 from determined_master.store.webhooks import deliveries
@@ -125,4 +126,5 @@ EXPERIMENT: Kind[ExperimentId, exp.Experiment, exp.ExperimentEvent, exp.Experime
     project=project_experiments,
     context=SearchContexts(),
     rows="experiments",
+    owner=lambda state: Owner.of(state.user_id, f"experiment {state.id}"),
 )

@@ -11,6 +11,7 @@ from determined_master.domain.messages import CancelTimer, SetTimer
 from determined_master.domain.trial import machine as trial_machine
 from determined_master.domain.trial import messages as trial
 from determined_master.engine.kind import Change, Kind, tag_of
+from determined_master.engine.turns import Owner
 from determined_master.store.db import Conn
 from determined_master.store.experiments import trials
 
@@ -55,4 +56,5 @@ TRIAL: Kind[TrialId, trial.Trial, trial.TrialEvent, trial.TrialOrder] = Kind(
     given_up=_given_up,
     project=project_trials,
     rows="trials",
+    owner=lambda state: Owner.of(state.user_id, f"experiment {state.experiment_id}"),
 )

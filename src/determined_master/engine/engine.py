@@ -32,6 +32,7 @@ from determined_master.engine.kind import (
 )
 from determined_master.engine.leadership.leader import Leadership
 from determined_master.engine.leadership.term import EngineSettings, LeaderTerm
+from determined_master.engine.turns import OWNER
 from determined_master.store.aggregates import PARTS
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, Conn, Database
@@ -296,21 +297,21 @@ class Engine:
             max(until_s - clock.monotonic_s(), 0), _answer_late, future
         )
         try:
-            if len(term.queue) >= self._settings.queue_limit:
-                await term.queue.wait_for_room()
+            post = Post(
+                posting.kind,
+                str(posting.id),
+                posting.event,
+                str(posting.cause),
+                future,
+                posting.closes,
+                posting.within,
+                owner=OWNER.get(),
+            )
+            if not term.queue.has_room(post.turn):
+                await term.queue.wait_for_room(post.turn)
                 if self._term is not term:
                     return TermEnded()
-            term.queue.put(
-                Post(
-                    posting.kind,
-                    str(posting.id),
-                    posting.event,
-                    str(posting.cause),
-                    future,
-                    posting.closes,
-                    posting.within,
-                )
-            )
+            term.queue.put(post)
             outcome: Outcome[Any] | Exception = await future
             return outcome
         finally:

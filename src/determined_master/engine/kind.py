@@ -13,6 +13,7 @@ from determined_master.domain.errors import DetError
 from determined_master.domain.messages import Event, Record, State
 from determined_master.engine.causes import Cause
 from determined_master.engine.ids import EffectId
+from determined_master.engine.turns import Owner
 from determined_master.store.db import Conn
 
 Id = TypeVar("Id")
@@ -138,12 +139,20 @@ class Kind(Generic[Id, S, E, F]):
     rows: Literal["trials", "experiments"] | None = None
     """The table that `project` writes, if the aggregates' ids are those of its rows."""
     parts: Parts[S] | None = None
+    owner: Callable[[S], Owner] | None = None
+    """Whose work an aggregate's effects are; None: each aggregate's are a work of their own."""
     codec: Codec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if "/" in self.name:
             raise ValueError(f"a kind's name has no slash, got {self.name!r}")
         object.__setattr__(self, "codec", Codec(self.state, self.event, self.effect, self.parts))
+
+    def owner_of(self, id: str, state: S | None) -> Owner:
+        """Whose work an aggregate's effects are."""
+        if self.owner is not None and state is not None:
+            return self.owner(state)
+        return Owner.of(0, f"{self.name} {id}")
 
 
 AnyKind = Kind[Any, Any, Any, Any]

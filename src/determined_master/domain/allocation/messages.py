@@ -118,6 +118,8 @@ class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded_agents: tuple[str, ...] = ()
     trial_id: int | None = None
     experiment_id: int | None = None
+    user_id: int = 0
+    """Its owner, for turns of work; 0 in states of older releases."""
     proxy_ports: tuple[ProxyPort, ...] = ()
     """The ports of its chief's container that the proxy serves."""
 

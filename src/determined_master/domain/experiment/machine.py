@@ -142,7 +142,11 @@ def _begin(
 
 
 def _create(event: ExperimentCreated, context: SearchContext) -> Step:
-    state = Experiment(id=event.experiment_id, state="ACTIVE" if event.activate else "PAUSED")
+    state = Experiment(
+        id=event.experiment_id,
+        state="ACTIVE" if event.activate else "PAUSED",
+        user_id=event.user_id,
+    )
     if context.is_multitrial and not event.activate:
         return replace(state, is_growing=True, awaits_activation=True), []
     try:

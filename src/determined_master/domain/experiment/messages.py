@@ -40,6 +40,8 @@ class Experiment(State, frozen=True):
     """The search's progress, 0 to 1, before the last event; running trials count as 0."""
     is_detached: bool = False
     """Whether programs outside the cluster create and run its trials."""
+    user_id: int = 0
+    """Its owner, for turns of work; 0 in states of older releases."""
     detached_trials: dict[str, int] = msgspec.field(default_factory=dict)
     """For a detached experiment, the number of its trials in each state."""
 
@@ -49,6 +51,7 @@ class ExperimentCreated(Event, frozen=True, tag="experiment_created"):
 
     experiment_id: int
     activate: bool
+    user_id: int = 0
 
 
 class ExperimentDetached(Event, frozen=True, tag="experiment_detached"):

@@ -101,6 +101,7 @@ def _create(event: TrialCreated) -> Step:
         task_id=event.task_id,
         state="ACTIVE" if event.activate else "PAUSED",
         max_restarts=event.max_restarts,
+        user_id=event.user_id,
     )
     return allocate(state) if event.activate else (state, [])
 
@@ -117,6 +118,7 @@ def _continue(state: Trial, event: TrialContinued) -> Step:
         state="ACTIVE" if event.activate else "PAUSED",
         max_restarts=event.max_restarts,
         run_id=state.run_id,
+        user_id=state.user_id,
     )
     return allocate(opened) if event.activate else (opened, [])
 

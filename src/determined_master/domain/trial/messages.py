@@ -43,6 +43,8 @@ class Trial(State, frozen=True):
     """Agents that no later run may use, because a log policy has matched."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
+    user_id: int = 0
+    """The owner of its experiment, for turns of work; 0 in states of older releases."""
     is_detached: bool = False
     """Whether a program outside the cluster runs it and reports its state."""
     silent_since: datetime | None = None
@@ -58,6 +60,7 @@ class TrialCreated(Event, frozen=True, tag="trial_created"):
     task_id: str
     max_restarts: int
     activate: bool
+    user_id: int = 0
 
 
 class TrialContinued(Event, frozen=True, tag="trial_continued"):

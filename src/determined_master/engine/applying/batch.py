@@ -18,6 +18,7 @@ from determined_master.engine.kind import (
     encode,
     tag_of,
 )
+from determined_master.engine.turns import NOBODY, Owner
 
 _MAX_EFFECT_CHARS = 400
 """The journal has longer effects by name only."""
@@ -61,6 +62,7 @@ class OpenEffect:
     ordered_at: datetime
     attempts: int = 0
     due_at: datetime | None = None
+    owner: Owner = NOBODY
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ class Writes:
             elif isinstance(thing, CancelTimer):
                 self.timers[kind, id, thing.name] = None
             else:
-                self._add_effect(EffectId(kind, id, version, len(ordered)), thing, text)
+                self._add_effect(EffectId(kind, id, version, len(ordered)), thing, text, subject)
             ordered.append(text if len(text) <= _MAX_EFFECT_CHARS else _by_name(thing))
         effects = f"[{','.join(ordered)}]" if ordered else None
         event = encode(post.event)
@@ -166,8 +168,9 @@ class Writes:
         ]
         return _encode_state(subject, state)
 
-    def _add_effect(self, id: EffectId, effect: Effect, text: str) -> None:
-        self.effects.append(OpenEffect(id, effect, self.at))
+    def _add_effect(self, id: EffectId, effect: Effect, text: str, subject: Subject) -> None:
+        owner = subject.kind.owner_of(subject.id, subject.state)
+        self.effects.append(OpenEffect(id, effect, self.at, owner=owner))
         self.outbox.append((id.kind, id.aggregate, id.version, id.n, text))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from determined_master.engine.errors import TermEnded
 from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import AnyKind, Outcome, Within
+from determined_master.engine.turns import Owner, Shares, Turns
 from determined_master.store.db import Conn
 
 
@@ -28,11 +29,18 @@ class Post:
     timer: tuple[str, int] | None = None
     """Name of the timer that fired, and the version that set it."""
     inbox_seq: int | None = None
+    owner: Owner | None = None
+    """Whose work it is; None: a work of its own for each aggregate."""
 
     @property
     def key(self) -> Key:
         """The event's aggregate."""
         return self.kind.name, self.id
+
+    @property
+    def turn(self) -> Owner:
+        """The owner in whose turn it is applied."""
+        return self.owner or Owner.of(0, f"{self.kind.name} {self.id}")
 
     def answer(self, outcome: Outcome[Any] | Exception) -> None:
         """Answer the caller, if it still waits."""
@@ -55,19 +63,24 @@ class Closing:
 
 
 class PostQueue:
-    """Forms batches; no two batches have events of the same aggregate at the same time.
+    """Forms batches in turns of the events' owners, with a bound for each.
+
+    No two batches have events of the same aggregate at the same time. A batch of one owner alone
+    would be long: the next event of somebody else waits for its end.
 
     Args:
-        limit: length from which `wait_for_room` waits.
-        batch: events of one batch.
+        limit: length from which `wait_for_room` waits; for each user a quarter of it.
+        batch: events of one batch; of each user a half, of each work a quarter. One aggregate may
+            have all of it: its events never take more than one worker.
     """
 
     def __init__(self, *, limit: int, batch: int) -> None:
         self._limit = limit
         self._batch = batch
         self._count = 0
+        self._held = Shares(user=max(limit // 4, 1), work=max(limit // 4, 1))
         self._waiting: dict[Key, deque[Post]] = {}
-        self._ready: deque[Key] = deque()
+        self._ready: Turns[Key] = Turns()
         self._busy: set[Key] = set()
         self._closings: deque[Closing] = deque()
         self._filled = asyncio.Event()
@@ -77,19 +90,24 @@ class PostQueue:
     def __len__(self) -> int:
         return self._count
 
-    async def wait_for_room(self) -> None:
-        """Return when the queue is below its limit."""
-        while self._count >= self._limit:
+    def has_room(self, owner: Owner) -> bool:
+        """Whether the queue is below its limit, and below that of the owner."""
+        return self._count < self._limit and self._held.may_have(owner)
+
+    async def wait_for_room(self, owner: Owner) -> None:
+        """Return when there is room for an event of the owner."""
+        while not self.has_room(owner):
             self._room.clear()
             await self._room.wait()
 
     def put(self, post: Post) -> None:
         key = post.key
+        self._held.add(post.turn)
         waiting = self._waiting.get(key)
         if waiting is None:
             self._waiting[key] = deque((post,))
             if key not in self._busy:
-                self._ready.append(key)
+                self._ready.put(post.turn, key)
                 self._filled.set()
         else:
             waiting.append(post)
@@ -105,18 +123,11 @@ class PostQueue:
         while not self._ready and not self._closings:
             self._filled.clear()
             await self._filled.wait()
-        posts: list[Post] = []
-        while self._ready and len(posts) < self._batch:
-            key = self._ready.popleft()
-            waiting = self._waiting[key]
-            self._busy.add(key)
-            while waiting and len(posts) < self._batch:
-                posts.append(waiting.popleft())
-            if not waiting:
-                del self._waiting[key]
+        posts = self._take_posts()
         self._count -= len(posts)
-        if self._count < self._limit:
-            self._room.set()
+        for post in posts:
+            self._held.add(post.turn, -1)
+        self._room.set()
         closings = list(self._closings)
         self._closings.clear()
         return posts, closings
@@ -126,7 +137,7 @@ class PostQueue:
         for key in {post.key for post in posts}:
             self._busy.discard(key)
             if key in self._waiting:
-                self._ready.append(key)
+                self._ready.put(self._waiting[key][0].turn, key)
                 self._filled.set()
 
     def drain(self) -> tuple[list[Post], list[Closing]]:
@@ -134,11 +145,27 @@ class PostQueue:
         posts = [post for waiting in self._waiting.values() for post in waiting]
         closings = list(self._closings)
         self._waiting.clear()
-        self._ready.clear()
+        self._ready = Turns()
         self._closings.clear()
         self._count = 0
+        for post in posts:
+            self._held.add(post.turn, -1)
         self._room.set()
         return posts, closings
+
+    def _take_posts(self) -> list[Post]:
+        posts: list[Post] = []
+        shares = Shares(user=max(self._batch // 2, 1), work=max(self._batch // 4, 1))
+        while len(posts) < self._batch and (turn := self._ready.take(shares.may_have)):
+            owner, key = turn
+            waiting = self._waiting[key]
+            self._busy.add(key)
+            while waiting and len(posts) < self._batch:
+                posts.append(waiting.popleft())
+                shares.add(owner)
+            if not waiting:
+                del self._waiting[key]
+        return posts
 
 
 def end_all(posts: Sequence[Post], closings: Sequence[Closing]) -> None:

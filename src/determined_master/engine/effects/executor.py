@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from determined_master.engine.effects.handlers import (
 from determined_master.engine.errors import Deferred
 from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import AnyKind
+from determined_master.engine.turns import OWNER, FairSlots, Owner
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ class EffectExecutor:
         self._handlers = handlers
         self._engine = engine
         self._retry = retry
-        self._slots = asyncio.Semaphore(retry.concurrency)
+        self._slots = FairSlots(retry.concurrency)
         self._active: dict[EffectId, EffectContext] = {}
         self._wakes: dict[str, asyncio.Event] = {}
         self._woken: dict[str, int] = {}
@@ -125,7 +127,7 @@ class EffectExecutor:
         contexts = [self._context(open_effect) for open_effect in effects]
         self._active.update({context.effect_id: context for context in contexts})
         try:
-            async with self._slots:
+            async with self._turn(effects[0].owner):
                 async with asyncio.timeout(registration.timeout_s or self._retry.timeout_s):
                     await handler([(e.effect, c) for e, c in zip(effects, contexts, strict=True)])
             left = [context for context in contexts if not context.is_closed]
@@ -176,9 +178,19 @@ class EffectExecutor:
         if open_effect.effect is None:
             raise LookupError("its stored form cannot be read")
         registration = self._handlers.get(type(open_effect.effect))
-        async with self._slots:
+        async with self._turn(open_effect.owner):
             async with asyncio.timeout(registration.timeout_s or self._retry.timeout_s):
                 await registration.handler(open_effect.effect, context)
+
+    @asynccontextmanager
+    async def _turn(self, owner: Owner) -> AsyncIterator[None]:
+        """A slot in the owner's turn; the events that are posted with it are its work too."""
+        async with self._slots.slot(owner):
+            token = OWNER.set(owner)
+            try:
+                yield
+            finally:
+                OWNER.reset(token)
 
     async def _has_given_up(self, open_effect: OpenEffect, error: Exception) -> bool:
         """Record a failure and wait; after the last one, report it to the aggregate."""

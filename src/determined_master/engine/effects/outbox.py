@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import Any
@@ -13,8 +13,9 @@ from typing import Any
 from determined_master.engine.applying.batch import OpenEffect, columns
 from determined_master.engine.applying.transaction import Term
 from determined_master.engine.effects.executor import EffectExecutor
-from determined_master.engine.ids import EffectId
+from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import AnyKind
+from determined_master.engine.turns import Owner
 from determined_master.store.db import Database
 
 _log = logging.getLogger(__name__)
@@ -48,6 +49,11 @@ _LIST_OLD = """
      WHERE (kind, id, version, n) > ($1, $2, $3, $4) AND ordered_at < $5
      ORDER BY kind, id, version, n
      LIMIT $6
+"""
+_LIST_STATES = """
+    SELECT a.kind, a.id, a.state
+      FROM unnest($1::text[], $2::text[]) AS w (kind, id)
+      JOIN aggregates a ON a.kind = w.kind AND a.id = w.id
 """
 _LIST_OF_EVENTS = """
     SELECT o.kind, o.id, o.version, o.n, o.effect, o.ordered_at, o.due_at, o.attempts
@@ -84,7 +90,7 @@ class Outbox:
         """
         assert self._db is not None
         rows = await self._db.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
-        self.take(self._open_effect(row) for row in rows)
+        self.take(await self._known(rows))
 
     async def run(self, db: Database) -> None:
         """Claim open effects and hand them out until cancelled."""
@@ -106,7 +112,8 @@ class Outbox:
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
             rows = await self._db.fetch(_LIST_OLD, *after, before, _PAGE)
-            missed = [effect for effect in self._known(rows) if _lane_key(effect) not in ours]
+            known = await self._known(rows)
+            missed = [effect for effect in known if _lane_key(effect) not in ours]
             found = [effect for effect in missed if _lane_key(effect) not in self._lanes]
             self._add(found)
             if found:
@@ -124,7 +131,7 @@ class Outbox:
         while True:
             rows = await db.fetch(_CLAIM, *after, self._term.epoch, _PAGE)
             rows.sort(key=lambda row: tuple(row)[:4])
-            self._add(self._known(rows))
+            self._add(await self._known(rows))
             if len(rows) < _PAGE:
                 return
             after = tuple(rows[-1])[:4]
@@ -141,14 +148,33 @@ class Outbox:
             if self._start_lane is not None:
                 self._start_lane(key)
 
-    def _known(self, rows: Iterable[Any]) -> list[OpenEffect]:
-        """The effects of known kinds."""
-        return [self._open_effect(row) for row in rows if row["kind"] in self._kinds]
+    async def _known(self, rows: Iterable[Any]) -> list[OpenEffect]:
+        """The effects of known kinds, with their owners."""
+        known = [row for row in rows if row["kind"] in self._kinds]
+        owners = await self._owners({(row["kind"], row["id"]) for row in known})
+        return [self._open_effect(row, owners) for row in known]
 
-    def _open_effect(self, row: Any) -> OpenEffect:
+    async def _owners(self, keys: set[Key]) -> dict[Key, Owner]:
+        """Whose work the effects of aggregates are; the aggregates' states tell it."""
+        if not keys:
+            return {}
+        assert self._db is not None
+        rows = await self._db.fetch(_LIST_STATES, *columns(sorted(keys), 2))
+        owners = {}
+        for kind_name, id, text in rows:
+            kind = self._kinds[kind_name]
+            try:
+                owners[kind_name, id] = kind.owner_of(id, kind.codec.stored(text))
+            except ValueError as error:
+                _log.error("a state cannot be read", extra={"id": id, "error": str(error)})
+        return owners
+
+    def _open_effect(self, row: Any, owners: Mapping[Key, Owner]) -> OpenEffect:
         id = EffectId(row["kind"], row["id"], row["version"], row["n"])
         effect = self._decode(id, row["effect"])
-        return OpenEffect(id, effect, row["ordered_at"], row["attempts"], row["due_at"])
+        key = id.kind, id.aggregate
+        owner = owners.get(key) or self._kinds[id.kind].owner_of(id.aggregate, None)
+        return OpenEffect(id, effect, row["ordered_at"], row["attempts"], row["due_at"], owner)
 
     def _decode(self, id: EffectId, text: str) -> Any:
         try:

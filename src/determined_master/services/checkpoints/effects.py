@@ -79,6 +79,7 @@ class GcEffects:
             requested_at=now,
             is_single_node=True,
             experiment_id=row.experiment_id,
+            user_id=row.user_id,
         )
         await ask_for_room(ctx, self._tokens, allocation_id, row.user_id, request)
 

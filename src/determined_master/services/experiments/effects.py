@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.store.db import Conn
 
+SIGNALS = 256
+"""How many trials are signalled at a time."""
 GROWTH_POLL_S = 5.0
 """A trial that gets slots wakes the growth; after a restart these are counted late."""
 
@@ -80,6 +82,7 @@ class ExperimentEffects:
                 task_id=new.task_id,
                 max_restarts=row.typed.max_restarts,
                 activate=is_active,
+                user_id=row.user_id,
             )
             within = Rows(TRIALS, new, experiments=[experiment_id])
             await ctx.post(TRIAL, TrialId(new.id), created, within=within)
@@ -144,12 +147,16 @@ class ExperimentEffects:
             open_ids = await trials.list_open_trial_ids(conn, experiment_id)
             reason = await _with_trial_ids(conn, experiment_id, effect.reason)
         event = _signal(msgspec.structs.replace(effect, reason=reason))
-        outcomes = await self._engine.post_many(
-            [Posting(TRIAL, TrialId(trial_id), event, ctx.cause) for trial_id in open_ids]
-        )
-        for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
-                raise outcome
+        for start in range(0, len(open_ids), SIGNALS):
+            outcomes = await self._engine.post_many(
+                [
+                    Posting(TRIAL, TrialId(trial_id), event, ctx.cause)
+                    for trial_id in open_ids[start : start + SIGNALS]
+                ]
+            )
+            for outcome in outcomes:
+                if isinstance(outcome, Exception) and not isinstance(outcome, FailedPrecondition):
+                    raise outcome
 
     async def _source(self, searcher: SearcherConfig) -> str | None:
         """The checkpoint that new trials start from: another trial's latest, or one by its UUID.

@@ -307,7 +307,7 @@ class Experiments:
             created = await self._engine.post(
                 EXPERIMENT,
                 ExperimentId(experiment_id),
-                _creation(experiment_id, submission),
+                _creation(caller, experiment_id, submission),
                 cause=OnlyOnce("created"),
                 within=store,
             )
@@ -377,8 +377,10 @@ def _new_experiment(
 
 
 def _creation(
-    experiment_id: int, submission: Submission
+    caller: Caller, experiment_id: int, submission: Submission
 ) -> exp.ExperimentCreated | exp.ExperimentDetached:
     if submission.is_detached:
         return exp.ExperimentDetached(experiment_id=experiment_id)
-    return exp.ExperimentCreated(experiment_id=experiment_id, activate=submission.activate)
+    return exp.ExperimentCreated(
+        experiment_id=experiment_id, activate=submission.activate, user_id=caller.user_id
+    )

@@ -136,5 +136,6 @@ def _request(
         excluded_agents=excluded,
         trial_id=row.id,
         experiment_id=row.experiment_id,
+        user_id=experiment.user_id,
         proxy_ports=config.containers.proxy_ports,
     )

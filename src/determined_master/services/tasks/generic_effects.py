@@ -66,5 +66,6 @@ def _request(
         max_slots=config.max_slots,
         position=row.queue_position,
         requested_at=now,
+        user_id=row.user_id,
         proxy_ports=config.containers.proxy_ports,
     )

@@ -63,6 +63,7 @@ def _request(row: InteractiveRow) -> alloc.AllocationRequest:
         weight=config.weight,
         max_slots=config.max_slots,
         position=row.queue_position,
+        user_id=row.user_id,
         proxy_ports=proxied_ports(row),
         requested_at=clock.now(),
     )

@@ -1,0 +1,144 @@
+"""Nobody waits behind all work of somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.engine.toy import TALLY
+
+from determined_master.engine.applying.queue import Post, PostQueue
+from determined_master.engine.turns import FairSlots, Owner, Shares, Turns
+
+HEAVY = Owner("user 1", "experiment 1")
+LIGHT = Owner("user 2", "experiment 2")
+owners = st.builds(
+    lambda user, work: Owner(f"user {user}", f"experiment {user}.{work}"),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+
+
+def anyone(_: Owner) -> bool:
+    return True
+
+
+def post(n: int, owner: Owner) -> Post:
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    return Post(TALLY, f"{owner.work} {n}", None, "c", future, owner=owner)
+
+
+@given(st.lists(owners, min_size=1, max_size=60))
+def test_every_item_is_taken_once_and_each_work_keeps_its_order(items: list[Owner]) -> None:
+    turns: Turns[int] = Turns()
+    for n, owner in enumerate(items):
+        turns.put(owner, n)
+    taken = []
+    while (turn := turns.take(anyone)) is not None:
+        taken.append(turn)
+    assert sorted(n for _, n in taken) == list(range(len(items)))
+    for owner in set(items):
+        of_owner = [n for o, n in taken if o == owner]
+        assert of_owner == sorted(of_owner)
+
+
+@given(st.lists(owners, min_size=1, max_size=60))
+def test_between_two_turns_of_a_user_each_other_one_has_at_most_one(items: list[Owner]) -> None:
+    turns: Turns[int] = Turns()
+    for n, owner in enumerate(items):
+        turns.put(owner, n)
+    since: dict[str, Counter[str]] = {user: Counter() for user, _ in items}
+    left = Counter(user for user, _ in items)
+    while (turn := turns.take(anyone)) is not None:
+        user = turn[0].user
+        for other, counts in since.items():
+            counts[user] += other != user
+            assert not left[other] or counts[user] <= 1
+        since[user].clear()
+        left[user] -= 1
+
+
+def test_an_owner_at_its_bound_is_passed_over() -> None:
+    turns: Turns[str] = Turns()
+    turns.put(HEAVY, "heavy")
+    turns.put(LIGHT, "light")
+    shares = Shares(user=1, work=1)
+    shares.add(HEAVY)
+    assert turns.take(shares.may_have) == (LIGHT, "light")
+    assert turns.take(shares.may_have) is None
+    shares.add(HEAVY, -1)
+    assert turns.take(shares.may_have) == (HEAVY, "heavy")
+
+
+async def test_an_event_of_a_neighbour_is_in_the_next_batch() -> None:
+    queue = PostQueue(limit=20_000, batch=128)
+    for n in range(10_000):
+        queue.put(post(n, HEAVY))
+    neighbour = post(1, LIGHT)
+    queue.put(neighbour)
+    posts, _ = await queue.take()
+    assert neighbour in posts
+    assert len(posts) == 128 // 4 + 1, "a batch of one work is short"
+
+
+async def test_a_neighbour_goes_to_the_next_worker_while_one_aggregate_fills_a_batch() -> None:
+    queue = PostQueue(limit=20_000, batch=128)
+    for _ in range(1000):
+        queue.put(post(0, HEAVY))
+    neighbour = post(1, LIGHT)
+    queue.put(neighbour)
+    posts, _ = await queue.take()
+    assert {p.key for p in posts} == {("tally", "experiment 1 0")}
+    assert len(posts) == 128
+    others, _ = await queue.take()
+    assert others == [neighbour]
+
+
+async def test_a_full_queue_of_one_user_has_room_for_another() -> None:
+    queue = PostQueue(limit=400, batch=128)
+    for n in range(100):
+        queue.put(post(n, HEAVY))
+    assert not queue.has_room(HEAVY)
+    await asyncio.wait_for(queue.wait_for_room(LIGHT), 60)
+    waiting = asyncio.ensure_future(queue.wait_for_room(HEAVY))
+    posts, _ = await queue.take()
+    queue.give_back(posts)
+    await asyncio.wait_for(waiting, 60)
+
+
+async def test_a_slot_is_free_for_a_neighbour_while_ten_thousand_wait() -> None:
+    slots, release = FairSlots(64), asyncio.Event()
+    held: Counter[Owner] = Counter()
+
+    async def hold(owner: Owner) -> None:
+        async with slots.slot(owner):
+            held[owner] += 1
+            await release.wait()
+
+    tasks = [asyncio.ensure_future(hold(HEAVY)) for _ in range(10_000)]
+    tasks.append(asyncio.ensure_future(hold(LIGHT)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert held == {HEAVY: 16, LIGHT: 1}
+    release.set()
+    await asyncio.gather(*tasks)
+    assert held[HEAVY] == 10_000
+
+
+async def test_a_cancelled_wait_leaves_no_slot_taken() -> None:
+    slots = FairSlots(1)
+    async with slots.slot(HEAVY):
+        waits = [asyncio.ensure_future(_take(slots)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waits[0].cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
+    async with asyncio.timeout(60), slots.slot(LIGHT):
+        pass
+
+
+async def _take(slots: FairSlots) -> None:
+    async with slots.slot(LIGHT):
+        pass
