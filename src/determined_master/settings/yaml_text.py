@@ -17,6 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.storable import find_unstorable
 
 MAX_CHARACTERS = 256 * 1024
 """So many characters of numbers keep a thread busy for some seconds."""
@@ -140,10 +141,10 @@ class _Reader:
     def _key(self, node: Node) -> str:
         if not isinstance(node, ScalarNode):
             raise _fault(node, "a key must be a text")
-        return str(node.value)
+        return _text(node)
 
     def _scalar(self, node: ScalarNode, is_free: bool) -> Any:
-        text = str(node.value)
+        text = _text(node)
         match node.tag.removeprefix(_TAG) if node.tag else "str":
             case "str" | "timestamp" | "value":
                 if is_free and node.style is None and text.lower() in _WORDS:
@@ -163,6 +164,14 @@ class _Reader:
                 return _number(node, text, is_float=True)
             case _:
                 raise _fault(node, f"tag {node.tag} is not allowed")
+
+
+def _text(node: ScalarNode) -> str:
+    text = str(node.value)
+    problem = find_unstorable(text)
+    if problem is not None:
+        raise _fault(node, f"{text[:40]!r} {problem}: leave it out")
+    return text
 
 
 def _number(node: Node, text: str, *, is_float: bool = False) -> int | float:

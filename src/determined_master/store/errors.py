@@ -37,6 +37,17 @@ class OtherServerVersion(DatabaseError):
         )
 
 
+class SpoiltFile(DatabaseError):
+    """A file of the data directory does not hold what was written into it."""
+
+    def __init__(self, file: Path, content: str, right: str) -> None:
+        super().__init__(
+            f"the file {file} of the database holds {content} instead of {right}: restore the "
+            "whole directory from a copy that was made while the master was stopped, or move it "
+            "away and run `determined-master restore DIR` with the directory of a backup"
+        )
+
+
 class SocketPathTooLong(DatabaseError):
     """The operating system cannot bind a socket at a path of that length."""
 

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import stat
@@ -28,6 +29,7 @@ from determined_master.store.errors import (
     OtherServerVersion,
     ServerFailed,
     SocketPathTooLong,
+    SpoiltFile,
 )
 
 pytestmark = pytest.mark.slow
@@ -275,6 +277,49 @@ async def test_data_of_another_major_version_names_both_and_the_remedy(used: Lay
 
     with pytest.raises(OtherServerVersion, match=r"PostgreSQL 15, .* PostgreSQL 18; .*restore"):
         await server.start()
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (b"", "holds nothing instead"), (b"\xff\xfe\0", r"holds '\\\\xff\\\\xfe\\x00' instead"),
+        (b"abc\n", r"holds 'abc\\n' instead"), (b"1" * 10**6, "holds '1{40}' instead"),
+        (None, r"holds nothing that can be read \(No such file or directory\) instead"),
+    ],
+    ids=["empty", "bytes", "letters", "long", "missing"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["data/PG_VERSION", "password"])
+def test_a_spoilt_file_is_named_with_its_content_and_the_remedy(
+    tmp_path: Path, name: str, content: bytes | None, shown: str
+) -> None:
+    layout = Layout(tmp_path)
+    (layout.data / "base").mkdir(parents=True)
+    (layout.data / "PG_VERSION").write_bytes(b"18\n")
+    layout.password.write_bytes(b"secret\n")
+    assert embedded_files.written_version(layout) == "18"
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes(content if name != "password" else content[:1] + b"\0")
+    with pytest.raises(SpoiltFile) as caught:
+        embedded_files.written_version(layout)
+    assert str(tmp_path / name) in str(caught.value)
+    assert "`determined-master restore DIR`" in str(caught.value)
+    if name != "password":
+        assert re.search(shown, str(caught.value))
+
+
+async def test_a_master_with_a_spoilt_version_does_not_start_and_leaves_the_files(
+    used: Layout,
+) -> None:
+    (used.data / "PG_VERSION").write_bytes(b"\xff\0")
+    before = sorted(used.data.iterdir())
+    for _ in range(2):
+        with pytest.raises(SpoiltFile, match="PG_VERSION"):
+            await EmbeddedServer(used).start()
+        (used.data / "PG_VERSION").unlink(missing_ok=True)
+        before = [path for path in before if path.name != "PG_VERSION"]
+    assert sorted(used.data.iterdir()) == before
 
 
 async def test_a_first_start_that_was_killed_half_way_is_begun_again(layout: Layout) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import unquote_to_bytes
 
+from determined_master.domain.storable import storable
+
 T = TypeVar("T")
 
 
@@ -111,8 +113,4 @@ class PathTable(Generic[T]):
 
 def _decoded(value: bytes) -> str:
     """As text; what no database can hold becomes U+FFFD."""
-    return (
-        (unquote_to_bytes(value) if b"%" in value else value)
-        .decode(errors="replace")
-        .replace("\0", "\ufffd")
-    )
+    return storable((unquote_to_bytes(value) if b"%" in value else value).decode(errors="replace"))

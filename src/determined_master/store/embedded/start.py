@@ -24,6 +24,7 @@ from determined_master.store.embedded.files import (
     ensure_password,
     give,
     make_directories,
+    written_version,
 )
 from determined_master.store.embedded.processes import Server, end_all, makes, serves
 from determined_master.store.errors import DiskFull, OtherServerVersion, ServerFailed
@@ -61,12 +62,13 @@ async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
     A directory that a killed first start left half made is thrown away: it never held data.
 
     Raises:
-        OtherServerVersion, DiskFull, ServerFailed, SocketPathTooLong, DataDirUnreachable.
+        OtherServerVersion, SpoiltFile, DiskFull, ServerFailed, SocketPathTooLong,
+        DataDirUnreachable.
     """
     owner = account()
     make_directories(layout, owner)
-    if layout.is_made:
-        written, ours = (layout.data / "PG_VERSION").read_text().strip(), _major(owner)
+    if written := written_version(layout):
+        ours = _major(owner)
         if written != ours:
             raise OtherServerVersion(layout.root, written, ours)
         return

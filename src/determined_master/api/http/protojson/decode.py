@@ -24,6 +24,7 @@ from determined_master.api.http.protojson.scalars import read_scalar, word
 from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.json_depth import MAX_DEPTH, is_too_deep
+from determined_master.domain.storable import storable
 from determined_wire.proto import FieldMask, Message
 from determined_wire.rest.tasks import PostTaskLogsRequest
 from determined_wire.rest.types.common import Metrics
@@ -31,9 +32,6 @@ from determined_wire.rest.types.common import Metrics
 M = TypeVar("M", bound=Message)
 
 NUL = b"\\u0000"
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-LOST = "\ufffd"
-"""Stands for what no database and no UTF-8 can hold: NUL and halves of surrogate pairs."""
 WITH_NUL: frozenset[type[Message]] = frozenset({PostTaskLogsRequest})
 """Messages whose receiver can store a NUL; lines of logs keep it."""
 _HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
@@ -217,7 +215,7 @@ def _syntax(text: str, position: int) -> str:
 
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
-        return UNSTORABLE.sub(LOST, value)
+        return storable(value)
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from determined_master.domain.config.schema.problems import ProblemReport
+from determined_master.domain.storable import find_unstorable
 
 MAX_INT = 2**63 - 1
 SHOWN_BITS = 128
@@ -96,7 +97,7 @@ class Text(ValueType):
         if not isinstance(value, str):
             report.problem(at, expected("string", value))
             return None
-        fault = _storable(value) or (self.check(value) if self.check else None)
+        fault = find_unstorable(value) or (self.check(value) if self.check else None)
         if fault:
             report.problem(at, fault)
             return None
@@ -242,19 +243,10 @@ def _is_finite(number: float) -> bool:
 
 
 def _is_key(key: Any, at: str, report: ProblemReport) -> bool:
-    fault = _storable(key) if isinstance(key, str) else f"key {key!r} is not text"
+    fault = find_unstorable(key) if isinstance(key, str) else f"key {key!r} is not text"
     if fault:
         report.problem(at, f"key: {fault}")
     return fault is None
-
-
-def _storable(text: str) -> str | None:
-    """Why the database cannot store a text; None when it can."""
-    if "\0" in text:
-        return "must not contain a NUL character"
-    if any("\ud800" <= c <= "\udfff" for c in text):
-        return "must not contain half of a surrogate pair"
-    return None
 
 
 def _quoted(value: Any) -> str:

@@ -70,7 +70,9 @@ class Device(ValueType):
             )
             return None
         device = {"host_path": match[1], "container_path": match[2]}
-        return {**device, "mode": match[3]} if match[3] else device
+        if match[3]:
+            device["mode"] = match[3]
+        return _DEVICE_MAP.read(device, at, report)
 
     def complete(self, value: Any) -> Any:
         return _DEVICE_MAP.complete(value)
