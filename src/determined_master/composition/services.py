@@ -112,7 +112,7 @@ def make_services(
         *_for_web_ui(base, work, memory),
         *_rendered(db, work, memory),
         roles,
-        Master(base.facts, db, base.settings.masked),
+        Master(base.facts, db, base.settings.masked, base.engine.oldest_effect_age_s),
         ClusterMessages(db),
         experiments,
         ModelFiles(experiments),

@@ -248,6 +248,16 @@ class Engine:
             stop()
             self.on_term.remove(look_again)
 
+    def oldest_effect_age_s(self) -> float | None:
+        """How long ago the oldest effect was ordered that could be carried out now.
+
+        0 without any; None where another process leads.
+        """
+        if self._term is None:
+            return None
+        oldest_at = self._term.outbox.find_oldest_at()
+        return 0.0 if oldest_at is None else max((self._now() - oldest_at).total_seconds(), 0.0)
+
     def retry_deferred(self, topic: str = "") -> None:
         """Retry the effects that wait for the topic, such as an agent that connects."""
         if self._term is not None:

@@ -152,6 +152,9 @@ async def health(call: Call, master: Master) -> Any:
         answer["resource_managers"] = [
             {"cluster_name": name, "status": found.status} for name in master.manager_names()
         ]
+        if found.oldest_effect_age_s is not None:
+            age_s = round(found.oldest_effect_age_s, 1)
+            answer["effects"] = {"status": found.effects, "oldest_age_s": age_s}
     return answer if found.status == "up" else Reply.of_json(answer, status=503)
 
 

@@ -47,7 +47,8 @@ async def state_metrics(
     _check_enabled(master)
     allocations = list(live.values())
     seen = await guard.seen(call.caller, "allocation", [a.id for a in allocations])
-    state = _State(await agents.list_all(call.caller), allocations, seen)
+    age_s = master.oldest_effect_age_s()
+    state = _State(await agents.list_all(call.caller), allocations, seen, age_s)
     registry = prometheus.CollectorRegistry(auto_describe=False)
     registry.register(state)
     return _text(await asyncio.to_thread(prometheus.generate_latest, registry))
@@ -75,7 +76,9 @@ class _State(Collector):
         agents: Sequence[AgentSnapshot],
         allocations: Sequence[Allocation],
         seen: set[str],
+        oldest_effect_age_s: float | None,
     ) -> None:
+        self._oldest_effect_age_s = oldest_effect_age_s
         self._agents = agents
         self._allocations = allocations
         self._seen = seen
@@ -122,6 +125,11 @@ class _State(Collector):
         for (pool, state), count in sorted(queue.items()):
             allocations.add_metric([pool, state], count)
         yield allocations
+        age = "Age of the oldest effect that waits for nothing"
+        if self._oldest_effect_age_s is not None:
+            yield GaugeMetricFamily(
+                "det_oldest_effect_age_seconds", age, value=self._oldest_effect_age_s
+            )
 
     def _of_agents(self, used: Counter[str]) -> Iterator[GaugeMetricFamily]:
         gauges: Sequence[tuple[str, str, Callable[[AgentSnapshot], float]]] = (

@@ -71,6 +71,7 @@ class EffectExecutor:
         self._retry = retry
         self._slots = FairSlots(retry.concurrency)
         self._active: dict[EffectId, EffectContext] = {}
+        self._deferred: set[EffectId] = set()
         self._wakes: dict[str, asyncio.Event] = {}
         self._woken: dict[str, int] = {}
         self._wake_count = 0
@@ -82,6 +83,10 @@ class EffectExecutor:
             context = self._active.get(id)
             if context is not None:
                 context.is_closed = True
+
+    def is_deferred(self, id: EffectId) -> bool:
+        """Whether an effect rightly waits for something, such as an agent that is away."""
+        return id in self._deferred
 
     def retry_deferred(self, topic: str) -> None:
         """Retry at once the effects that wait for the topic."""
@@ -155,6 +160,12 @@ class EffectExecutor:
         """Return once the effect is closed, by success or by giving up."""
         if open_effect.due_at is not None:
             await asyncio.sleep((open_effect.due_at - self._term.now()).total_seconds())
+        try:
+            await self._attempt_until_closed(open_effect)
+        finally:
+            self._deferred.discard(open_effect.id)
+
+    async def _attempt_until_closed(self, open_effect: OpenEffect) -> None:
         while True:
             context = self._context(open_effect)
             self._active[open_effect.id] = context
@@ -165,10 +176,12 @@ class EffectExecutor:
                     await self._engine.close(open_effect.id)
                 return
             except Deferred as deferred:
+                self._deferred.add(open_effect.id)
                 if self._woken.get(deferred.topic, 0) <= begun:  # otherwise it was set meanwhile
                     waited_for = self._wakes.setdefault(deferred.topic, asyncio.Event())
                     await _wait_briefly(waited_for, deferred.retry_s)
             except Exception as error:
+                self._deferred.discard(open_effect.id)
                 if context.is_closed or await self._has_given_up(open_effect, error):
                     return
             finally:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -82,6 +82,15 @@ class Outbox:
             self._held.extend(effects)
         else:
             self._add(effects)
+
+    def find_oldest_at(self) -> datetime | None:
+        """When the oldest effect was ordered that could be carried out now; None without any.
+
+        A deferred effect does not count, nor does what waits behind it. Cost: O(1) a lane.
+        """
+        heads = (lane[0] for lane in self._lanes.values() if lane)
+        ready = (e.ordered_at for e in heads if not self._executor.is_deferred(e.id))
+        return min(ready, default=None)
 
     async def reload(self, events: Iterable[tuple[str, str, int]]) -> None:
         """Add the open effects of events (kind, id, version) whose commit was not confirmed.

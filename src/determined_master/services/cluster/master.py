@@ -21,6 +21,8 @@ SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "cre
 """A setting whose name contains one of these is never shown."""
 
 PROBE_DEADLINE_S = 2.0
+LATE_S = 60.0
+"""An effect that was ordered so long ago, and waits for nothing, is late."""
 FOLLOW_POLL_S = 0.5
 """How often a follower of the log looks for new lines."""
 LOG_LEVELS = ("trace", "debug", "info", "warning", "error", "critical")
@@ -46,15 +48,27 @@ class Health(msgspec.Struct, frozen=True):
 
     status: str
     database: str
+    oldest_effect_age_s: float | None = None
+    """None where another process leads."""
+
+    @property
+    def effects(self) -> str:
+        """`degraded` when the work of the master is late."""
+        return "degraded" if (self.oldest_effect_age_s or 0.0) > LATE_S else "up"
 
 
 class Master:
     """Facts, settings and health of this master."""
 
     def __init__(
-        self, facts: MasterFacts, db: Database, settings: Callable[[], Mapping[str, Any]]
+        self,
+        facts: MasterFacts,
+        db: Database,
+        settings: Callable[[], Mapping[str, Any]],
+        oldest_effect_age_s: Callable[[], float | None],
     ) -> None:
         self.facts = facts
+        self.oldest_effect_age_s = oldest_effect_age_s
         self._db = db
         self._settings = settings
         self.loop = LoopMonitor()
@@ -132,7 +146,7 @@ class Master:
                 await ping(conn)
         except DATABASE_ERRORS:
             return Health("down", "down")
-        return Health("up", "up")
+        return Health("up", "up", self.oldest_effect_age_s())
 
 
 def mask_secrets(value: Any, name: str = "") -> Any:
