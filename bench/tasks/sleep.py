@@ -1,0 +1,5 @@
+"""A trial that runs until it is stopped."""
+
+import time
+
+time.sleep(3600)
