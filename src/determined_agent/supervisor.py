@@ -104,10 +104,11 @@ class Supervisor:
 
     async def attach_all(self) -> None:
         """Find all containers that an earlier agent has left running or ended."""
+        unreadable = []
         for directory in list_directories(self._root):
             record = directory.record()
             if record is None:
-                self._remove_files(directory)
+                unreadable.append(directory)
                 continue
             if record.epoch > self._epoch:
                 self._cluster_id, self._epoch = record.cluster_id, record.epoch
@@ -120,6 +121,8 @@ class Supervisor:
                 self._step(entry, states.Launched(found.addresses()))
                 entry.task = asyncio.create_task(self._watch(entry, found))
         await self._runtime.sweep(frozenset(self._entries))
+        for directory in unreadable:  # nothing runs there any more
+            self._remove_files(directory)
 
     async def detach(self) -> None:
         """Stop watching all containers; they keep running."""

@@ -78,14 +78,19 @@ class ContainerDirectory:
         temporary.rename(self.path / "container.json")
 
     def record(self) -> ContainerRecord | None:
-        """Return which container this is; None if its creation or removal was interrupted."""
+        """Return which container this is.
+
+        Returns:
+            None if its creation or removal was interrupted, or the file is spoilt.
+        """
         if self.path.name.startswith(_REMOVED):
             return None
         try:
             data = (self.path / "container.json").read_bytes()
-            return msgspec.json.decode(data, type=ContainerRecord)
-        except (OSError, msgspec.DecodeError):
+            record = msgspec.json.decode(data, type=ContainerRecord)
+        except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError):
             return None
+        return record if record.container_id == self.container_id else None
 
     def lock(self) -> int | None:
         """Take the shim's lock; return None if a live shim holds it."""
@@ -110,28 +115,12 @@ class ContainerDirectory:
         return (self.path / "pid").exists()
 
     def exit(self) -> Exit | None:
-        """Return how the task ended; None if its shim has written no status."""
+        """Return how the task ended; None if its shim has written no readable status."""
         try:
             text = (self.path / "status").read_text()
-        except OSError:
+            return _exit_of(dict(line.strip().partition("=")[::2] for line in text.splitlines()))
+        except (OSError, ValueError, KeyError):
             return None
-        values = dict(line.strip().partition("=")[::2] for line in text.splitlines())
-        if values.get("state") == "failed":
-            return Exit(failure=Failure(type="task_error", message=values.get("error", "")))
-        code = int(values["code"])
-        failure = None
-        if code != 0:
-            failure = Failure(
-                type="container_failed",
-                message=f"container failed with non-zero exit code: {code}",
-                exit_code=code,
-            )
-        return Exit(
-            exit_code=code,
-            failure=failure,
-            ended_us=int(values["ended_us"]),
-            dropped_lines=int(values["dropped"]),
-        )
 
     def remove(self) -> None:
         """Remove the directory; files that cannot be removed stay under another name."""
@@ -141,6 +130,26 @@ class ContainerDirectory:
         except OSError:
             removed = self.path
         shutil.rmtree(removed, ignore_errors=True)
+
+
+def _exit_of(values: dict[str, str]) -> Exit:
+    """How a task ended, by the lines of its status. Raises ValueError, KeyError."""
+    if values.get("state") == "failed":
+        return Exit(failure=Failure(type="task_error", message=values.get("error", "")))
+    code = int(values["code"])
+    failure = None
+    if code != 0:
+        failure = Failure(
+            type="container_failed",
+            message=f"container failed with non-zero exit code: {code}",
+            exit_code=code,
+        )
+    return Exit(
+        exit_code=code,
+        failure=failure,
+        ended_us=int(values["ended_us"]),
+        dropped_lines=int(values["dropped"]),
+    )
 
 
 def list_directories(root: Path) -> list[ContainerDirectory]:

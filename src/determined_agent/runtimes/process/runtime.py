@@ -39,6 +39,7 @@ from determined_agent.runtimes.process.isolation import (
     kept_directories,
 )
 from determined_agent.runtimes.process.shim_process import ShimProcess, find_shim, start_shim
+from determined_agent.runtimes.process.strays import end_strays
 from determined_agent.runtimes.task_files import make_dirs, make_run_dir, put_file
 from determined_agent.settings.options import Settings
 from determined_agent.shim.child import MAGIC
@@ -136,7 +137,8 @@ class ProcessRuntime:
         remove_cgroup(container_id)
 
     async def sweep(self, known: frozenset[str]) -> None:
-        """Do nothing: processes are known only by their directories."""
+        """End tasks whose directory is spoilt or gone."""
+        await end_strays(self._root, known)
 
     def _ignored(self, start: ContainerStart) -> str:
         """Return the note about ignored options for the task's log; empty if there are none."""

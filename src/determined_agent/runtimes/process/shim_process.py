@@ -24,7 +24,9 @@ _PID_WAIT_S = 60.0
 """A shim writes its process id 20 ms after its start, on a very busy machine far later."""
 _GONE_S = 30.0
 """A killed process that still exists then hangs in the kernel and cannot be ended."""
-_BOOT = "import sys; sys.path.append({0!r}); from determined_agent.shim.program import main; {1}"
+PROGRAM = "determined_agent.shim.program"
+"""In the command line of each shim, which ends with the task's directory."""
+_BOOT = "import sys; sys.path.append({0!r}); from " + PROGRAM + " import main; {1}"
 
 
 class ShimProcess:
@@ -132,7 +134,7 @@ class ShimProcess:
     async def _clean_up(self) -> None:
         """Kill what a shim that wrote no status has left; then the task has ended."""
         try:
-            await _kill_leftovers(self._directory.container_id)
+            await kill_leftovers(self._directory.container_id)
         finally:  # a caller waits for the end in any case
             if not self._exit.done():
                 self._exit.set_result(
@@ -210,7 +212,7 @@ def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> E
     return Exit(failure=Failure("restore_error", message))
 
 
-async def _kill_leftovers(container_id: str) -> None:
+async def kill_leftovers(container_id: str) -> None:
     """Kill the processes that a shim has left, and return when they have ended.
 
     A killed process holds its resources until it has ended. If the master learned of the end
@@ -248,7 +250,7 @@ async def _past_exit(directory: ContainerDirectory) -> Exit:
     """Return how a task without a running shim ended, once its processes have ended."""
     end = directory.exit()
     if end is None:
-        await _kill_leftovers(directory.container_id)
+        await kill_leftovers(directory.container_id)
     return end or exit_without_status(directory, was_killed=False)
 
 
