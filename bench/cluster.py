@@ -60,6 +60,8 @@ class Cluster:
             *("deploy", "local", "cluster-up", "--cluster-name", NAME, "--no-gpu"),
             *("--agents", str(agents)),
             *("--master-port", str(self.port), "--initial-user-password", PASSWORD),
+            # Its own account may not be able to read this Python.
+            *(("--task-account", "root") if os.geteuid() == 0 else ()),
         )
 
     def down(self) -> None:

@@ -17,6 +17,7 @@ from tests.contracts.runtime_contract import RuntimeDriver, lines_of
 from determined_agent.container.directory import ContainerDirectory, Exit
 from determined_agent.runtimes.base import Handle, LaunchFailed
 from determined_agent.runtimes.process import isolation
+from determined_agent.runtimes.process.accounts import TaskAccounts
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Mount, TaskUser
@@ -30,7 +31,9 @@ Make = Callable[..., RuntimeDriver]
 
 
 @pytest.fixture
-async def make(tmp_path: Path) -> AsyncIterator[Make]:
+async def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
+    # Others may not read the tests' own Python; what runs here needs none.
+    monkeypatch.setattr(TaskAccounts, "find_problem", lambda *given: "")
     drivers: list[RuntimeDriver] = []
 
     def build(**overrides: Any) -> RuntimeDriver:

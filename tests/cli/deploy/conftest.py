@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,15 @@ import pytest
 from tests.cli.conftest import Det
 from tests.free_ports import free_port
 
-from determined.cli.deploy import extras, layout, processes, specs, start, supervisor_client
+from determined.cli.deploy import (
+    extras,
+    layout,
+    processes,
+    specs,
+    start,
+    supervisor_client,
+    task_account,
+)
 
 Clusters = Callable[[str], layout.ClusterLayout]
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -59,6 +68,8 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
     monkeypatch.setattr(extras, "check", lambda roles: None)
     monkeypatch.setattr(start, "_command", stand_in_command)
+    root = task_account.TaskAccount("root") if os.geteuid() == 0 else None
+    monkeypatch.setattr(task_account, "choose", lambda asked: root)  # create no account here
     made: dict[str, layout.ClusterLayout] = {}
 
     def get(name: str) -> layout.ClusterLayout:

@@ -22,6 +22,7 @@ from determined.cli.deploy import (
     specs,
     stop,
     supervisor_client,
+    task_account,
 )
 from determined.common.api import authentication
 
@@ -154,9 +155,9 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
         return configs.read(str(cluster.master_config))
     _ask_about_security(cluster, args)
     options = running_master.options_of(args)
-    if options.account is not None and not options.account.uid:
-        declare.warn(f"tasks run as root and may read all files: {options.account.reason}")
     config = configs.of_master(cluster, options)
+    if options.account is not None:
+        _warn_of_account(config, options.account)
     ports.check_free(config["host"], config["port"], "--master-port")
     configs.write_master(cluster, config)
     if args.delete_db:
@@ -169,6 +170,18 @@ def _configure_master(cluster: layout.ClusterLayout, args: argparse.Namespace) -
     origin = f"[{host}]" if ":" in host else host
     specs.write_private(cluster.address, f"http://{origin}:{config['port']}")
     return config
+
+
+def _warn_of_account(config: Dict[str, Any], account: task_account.TaskAccount) -> None:
+    """Say that tasks may read everything, or that they will fail."""
+    name = configs.account_of(config)
+    if not name:
+        declare.warn(
+            "tasks run as root and may read all files, unless a user has an agent user: "
+            "--task-account NAME names another account"
+        )
+    elif name == account.name and account.problem:
+        declare.warn(f"tasks will fail: {account.problem}; or give --task-account root")
 
 
 def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace) -> None:

@@ -15,18 +15,18 @@ from determined.cli import errors
 
 NAME = "determined-task"
 _CHECK_S = 60
-_NOBODY = 65534
 
 
 @dataclasses.dataclass(frozen=True)
 class TaskAccount:
-    """The account of tasks, or the reason why they run as root."""
+    """The account of tasks."""
 
     name: str
     uid: int = 0
     gid: int = 0
     group: str = "root"
-    reason: str = ""
+    problem: str = ""
+    """Why tasks cannot run as this account now, with the remedy; they fail then."""
     is_given: bool = False
     """Whether an option names it."""
 
@@ -39,10 +39,10 @@ def choose(asked: Optional[str]) -> Optional[TaskAccount]:
     """The account of tasks, created if it is missing; None if a user starts the cluster.
 
     Args:
-        asked: its name; None for the default, which is given up if it cannot be used.
+        asked: its name; None for the default. Tasks never run as root instead of it.
 
     Raises:
-        CliError: the named account cannot be used.
+        CliError: the named account cannot be used, or the default one cannot be created.
     """
     if os.geteuid() != 0:
         if asked:
@@ -51,25 +51,20 @@ def choose(asked: Optional[str]) -> Optional[TaskAccount]:
             )
         return None
     if asked == "root":
-        return TaskAccount("root", reason="--task-account root", is_given=True)
-    try:
-        return dataclasses.replace(_usable(asked or NAME), is_given=asked is not None)
-    except errors.CliError as error:
-        if asked:
-            raise
-        return TaskAccount("root", reason=str(error))
+        return TaskAccount("root", is_given=True)
+    account = dataclasses.replace(_account(asked or NAME), is_given=asked is not None)
+    if asked and account.problem:
+        raise errors.CliError(account.problem)
+    return account
 
 
-def _usable(name: str) -> TaskAccount:
-    found = _find(name)
-    if found is None:
-        _check(name, _NOBODY, _NOBODY)  # no account is created in vain
-        found = _create(name)
+def _account(name: str) -> TaskAccount:
+    found = _find(name) or _create(name)
     if found.pw_uid == 0:
         raise errors.CliError(f"the account '{name}' has uid 0: name another one")
-    _check(name, found.pw_uid, found.pw_gid)
     group = grp.getgrgid(found.pw_gid).gr_name
-    return TaskAccount(name, found.pw_uid, found.pw_gid, group)
+    problem = _problem(name, found.pw_uid, found.pw_gid)
+    return TaskAccount(name, found.pw_uid, found.pw_gid, group, problem)
 
 
 def _find(name: str) -> Optional[pwd.struct_passwd]:
@@ -82,7 +77,10 @@ def _find(name: str) -> Optional[pwd.struct_passwd]:
 def _create(name: str) -> pwd.struct_passwd:
     program = shutil.which("useradd", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
     if program is None:
-        raise errors.CliError(f"there is no account '{name}' and no program useradd: create it")
+        raise errors.CliError(
+            f"there is no account '{name}' for tasks, and no program useradd: create it, or give "
+            "--task-account root: tasks may read all files then"
+        )
     command = [program, "--system", "--user-group", "--no-create-home"]
     command += ["--home-dir", "/nonexistent", "--shell", "/bin/sh", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -93,8 +91,8 @@ def _create(name: str) -> pwd.struct_passwd:
     return found
 
 
-def _check(name: str, uid: int, gid: int) -> None:
-    """Check that an account reaches this Python and the harness. Raises CliError."""
+def _problem(name: str, uid: int, gid: int) -> str:
+    """Why an account does not reach this Python and the harness; "" if it does."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", "import determined"],
@@ -110,11 +108,12 @@ def _check(name: str, uid: int, gid: int) -> None:
         reason = done.stderr.strip().splitlines()[-1:] if done.returncode else None
     except OSError as error:
         reason = [str(error.strerror)]
-    if reason is not None:
-        raise errors.CliError(
-            f"the account '{name}' cannot run Determined with {sys.executable} "
-            f"({''.join(reason)}): install it where all accounts can read it, with a Python that "
-            "they can read too: /usr/bin/python3 -m venv /opt/determined && "
-            "/opt/determined/bin/pip install 'determined[master,agent]'; then start the cluster "
-            "with /opt/determined/bin/det"
-        )
+    if reason is None:
+        return ""
+    return (
+        f"the account '{name}' cannot run Determined with {sys.executable} "
+        f"({''.join(reason)}): install it where all accounts can read it, with a Python that "
+        "they can read too: /usr/bin/python3 -m venv /opt/determined && "
+        "/opt/determined/bin/pip install 'determined[master,agent]'; then start the cluster "
+        "with /opt/determined/bin/det"
+    )

@@ -31,6 +31,9 @@ class ApptainerRuntime(ProcessRuntime):
                 "PATH: install Apptainer, or choose another container_runtime"
             )
 
+    def _account_problem(self, start: ContainerStart) -> str:
+        return ""  # tasks run the Python of their image
+
     def _ignored(self, start: ContainerStart) -> str:
         ignored = command_line.ignored_options(start)
         return f"the apptainer runtime ignores {', '.join(ignored)}" if ignored else ""

@@ -27,6 +27,7 @@ from determined_agent.container.environment import (
 from determined_agent.runtimes import storage_mounts
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.harness import interpreter, link_harness
+from determined_agent.runtimes.process.accounts import TaskAccounts
 from determined_agent.runtimes.process.cgroups import (
     GroupLimits,
     has_memory_limit,
@@ -80,6 +81,7 @@ class ProcessRuntime:
         self._unisolated: str | None = None
         """Why tasks cannot be isolated here; None before the first one that should be."""
         self._told_memory = False
+        self._accounts = TaskAccounts()
 
     async def check(self) -> None:
         if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
@@ -103,6 +105,8 @@ class ProcessRuntime:
     ) -> ShimProcess:
         """Write the files and start the shim. Raises LaunchFailed."""
         progress("STARTING")
+        if obstacle := await asyncio.to_thread(self._account_problem, start):
+            raise LaunchFailed(_task_error(obstacle))
         try:
             self._note_ignored(directory, start)
             payload = self._prepare(directory, start)
@@ -140,6 +144,13 @@ class ProcessRuntime:
         """End tasks whose directory is spoilt or gone."""
         await end_strays(self._root, known)
 
+    def _account_problem(self, start: ContainerStart) -> str:
+        """Why the account of a task cannot run it; empty if it can."""
+        user = _other_user(start)
+        if user is None or "DET_PYTHON_EXECUTABLE" in start.spec.environment:
+            return ""  # the agent's own account, or a Python of the task's own
+        return self._accounts.find_problem(user, self._host_facts(None, ""))
+
     def _ignored(self, start: ContainerStart) -> str:
         """Return the note about ignored options for the task's log; empty if there are none."""
         ignored = ignored_options(start.spec, may_switch_user=os.getuid() == 0)
@@ -162,7 +173,7 @@ class ProcessRuntime:
         """Write the task's files and return the shim's order. Raises OSError, ValueError."""
         spec = start.spec
         run_dir = str(directory.run_dir)
-        user = spec.user if os.getuid() == 0 and spec.user.uid != 0 else None
+        user = _other_user(start)
         make_run_dir(directory, user)
         for file in spec.files:
             path = to_host_path(file.path, run_dir)
@@ -257,6 +268,12 @@ class ProcessRuntime:
             home=home if os.path.isdir(home) else work_dir,
             pythonpath=self._host.pythonpath,
         )
+
+
+def _other_user(start: ContainerStart) -> TaskUser | None:
+    """The account that a task runs as; None if it is the agent's own."""
+    user = start.spec.user
+    return user if os.getuid() == 0 and user.uid != 0 else None
 
 
 async def _kill(shim: ShimProcess) -> None:

@@ -172,6 +172,7 @@ class TestTheMachineItRunsOn:
         directory, start = driver.make(
             spec(
                 entrypoint=("/bin/sh", "-c", "id -u; id -g; id -G; pwd; touch mine; cat ../given"),
+                environment={"DET_PYTHON_EXECUTABLE": "/bin/true"},
                 user=user,
                 files=(File("/run/determined/given", b"given\n", 0o600),),
             )
