@@ -26,6 +26,7 @@ import uvloop
 from msgspec.structs import replace
 
 from determined_agent.container import states
+from determined_agent.link.agent_key import AgentKey
 from determined_agent.link.connection import MasterLink
 from determined_agent.link.hello import AgentIdentity
 from determined_agent.logs.shipper import Disconnected
@@ -67,6 +68,7 @@ class SimulatedAgent:
             version="simulated",
             hostname=settings.agent_id,
             devices=devices,
+            key=AgentKey("", is_known=False),
         )
         self.link = MasterLink(settings, identity)
         self.joins = self.orders = self.killed = 0

@@ -19,7 +19,7 @@ import uvicorn
 from determined_agent.runtimes.process.cgroups import remove_cgroup
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.backends.agents.session import LinkTimes
-from determined_master.ports.agents import AgentSnapshot
+from determined_master.ports.agents import AgentSnapshot, Refusal
 from determined_master.ports.orders import StartOrder
 from determined_wire.agent_link import ContainerReport, ContainerSpec, Hello, LogBatch
 
@@ -112,10 +112,13 @@ class OpenDoor:
     def __init__(self, refusal: str | None = None) -> None:
         self.refusal = refusal
 
-    def check(
+    async def check(
         self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
-    ) -> str | None:
-        return self.refusal
+    ) -> Refusal | None:
+        return None if self.refusal is None else Refusal(self.refusal)
+
+    async def bind(self, hello: Hello, remote_address: str) -> Refusal | None:
+        return None
 
 
 def identity(**overrides: Any) -> MasterIdentity:

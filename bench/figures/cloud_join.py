@@ -51,7 +51,7 @@ def _join(cluster: Cluster, number: int) -> float:
         master_host="127.0.0.1",
         master_port=cluster.port,
         identity=Identity(f"echo {name}", "echo 127.0.0.1"),
-        join_token=cluster.get("/api/v1/agents/join-token")["token"],
+        join_token=cluster.join_token.read_text(),
         slot_type="cpu",
         agent_config=json.dumps(config),
     )

@@ -17,6 +17,7 @@ from determined_agent import entropy
 from determined_agent.debug_server import ListenError, debug_server
 from determined_agent.devices.detect import detect_devices
 from determined_agent.devices.rocm import RocmSmiError
+from determined_agent.link.agent_key import AgentKeyError, load_key
 from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnreachable
 from determined_agent.link.hello import AgentIdentity
 from determined_agent.link.tls import TlsFileError, ssl_context
@@ -57,7 +58,7 @@ async def run(settings: Settings) -> int:
         return EXIT_CANNOT_START
     try:
         return await _run(settings, root)
-    except (RuntimeUnavailable, RocmSmiError, ListenError) as error:
+    except (RuntimeUnavailable, RocmSmiError, ListenError, AgentKeyError) as error:
         log.error("%s", error)
         return EXIT_CANNOT_START
     finally:
@@ -73,6 +74,7 @@ async def _run(settings: Settings, root: Path) -> int:
         version=_version(),
         hostname=net.gethostname(),
         devices=devices,
+        key=load_key(root),
     )
     link = MasterLink(settings, identity)
     supervisor = Supervisor(runtime, devices, root, link, settings.security.tls)

@@ -195,6 +195,8 @@ class Hello(Message, frozen=True, tag="hello"):
     devices: Annotated[tuple[Device, ...], Meta(max_length=65_536)]
     containers: Annotated[tuple[ContainerReport, ...], Meta(max_length=65_536)] = ()
     join_token: Secret = ""
+    key: Secret = ""
+    """The agent's own. A join token admits an agent once, then its key does."""
     runtime: Name = "docker"
     acknowledged_epoch: Number = 0
     """Highest epoch of a master this agent has obeyed; a lower master is refused."""

@@ -31,14 +31,18 @@ class ReportTrialMetricsBatchResponse(Message, frozen=True):
     results: Sequence[ReportResult] = ()
 
 
-class GetAgentJoinTokenRequest(Message, frozen=True):
-    """Asks for the cluster's join token."""
+class CreateAgentJoinTokenRequest(Message, frozen=True):
+    """Asks for a token with which one agent joins."""
+
+    agent_id: str = ""
+    """An agent that joins again without its key; empty for any new agent."""
 
 
-class GetAgentJoinTokenResponse(Message, frozen=True):
-    """The cluster's join token."""
+class CreateAgentJoinTokenResponse(Message, frozen=True):
+    """A token that is spent at the first join."""
 
     token: str = ""
+    expires_at: Timestamp | None = None
 
 
 class RestingAgent(Agent, frozen=True):

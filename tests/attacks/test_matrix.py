@@ -81,7 +81,7 @@ async def test_no_route_answers_callers_without_a_valid_token(hidden: World, kin
     admin = hidden.clients["admin"]
     token = {"none": "", "malformed": "not-a-token"}.get(kind, "")
     if kind == "agent":
-        token = (await admin("GET", "/api/v1/agents/join-token")).json()["token"]
+        token = (await admin("POST", "/api/v1/agents/join-tokens", {})).json()["token"]
     elif kind in ("expired", "logged out"):
         opened = await admin("POST", "/api/v1/tokens", {"userId": 1})
         token = opened.json()["token"]

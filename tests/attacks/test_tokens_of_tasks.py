@@ -41,6 +41,7 @@ async def code_of_admin(world: World) -> Client:
         ("POST", "/api/v1/roles/add-assignments", {"userRoleAssignments": []}),
         ("PUT", "/api/v1/master/cluster_message", {"message": "m", "startTime": STARTS}),
         ("POST", "/api/v1/agents/a1/disable", {}),
+        ("POST", "/api/v1/agents/join-tokens", {}),
         ("POST", "/api/v1/users/setting", {"settings": [{"key": "k", "value": "1"}]}),
     ],
 )  # fmt: skip

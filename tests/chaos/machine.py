@@ -14,6 +14,7 @@ from tests.chaos.loop import PROCESS, Process, SimLoop
 from determined_agent import entropy
 from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
 from determined_agent.container.environment import ContainerStart
+from determined_agent.link.agent_key import AgentKey
 from determined_agent.link.connection import JoinRefused, MasterLink, MasterUnreachable
 from determined_agent.link.hello import AgentIdentity
 from determined_agent.runtimes.base import LaunchFailed
@@ -139,7 +140,13 @@ class Machine:
         boot = str(entropy.new_uuid())
         link = MasterLink(
             settings,
-            AgentIdentity(boot_id=boot, version="sim", hostname=self.name, devices=devices),
+            AgentIdentity(
+                boot_id=boot,
+                version="sim",
+                hostname=self.name,
+                devices=devices,
+                key=AgentKey("", is_known=True),
+            ),
         )
         self.supervisor = supervisor = Supervisor(SimRuntime(self), devices, self.root, link)
         await supervisor.attach_all()

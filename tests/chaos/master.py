@@ -31,8 +31,9 @@ from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.checkpoints.effects import GcEffects
 from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.checkpoints.service import Checkpoints
+from determined_master.services.cluster.admission import Join, JoinRules
 from determined_master.services.cluster.agent_switches import AgentSwitches
-from determined_master.services.cluster.agents import AgentReports, Join
+from determined_master.services.cluster.agents import AgentReports
 from determined_master.services.cluster.pools import Pools
 from determined_master.services.configs.defaults import pool_configs
 from determined_master.services.experiments.configs import ExperimentConfigs
@@ -110,10 +111,11 @@ class Master:
             master_id=self.process.name, cluster_id="c", cluster_name="c", version="sim"
         )
         names = [p.pool_name for p in settings.resource_pools]
+        rules = JoinRules(is_open=True, allow_process_runtime=True, pools=names)
         self.admission = AgentBackend(
             identity,
             AgentReports(engine, live, self.logs, self._trigger_planning),
-            Join("", is_open=True, allow_process_runtime=True, pools=names),
+            Join(rules, pool, b"secret"),
             reconnect_wait_s=lambda _: RECONNECT_WAIT_S,
         )
         pools = Pools(settings, self.admission, live)

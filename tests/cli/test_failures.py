@@ -391,9 +391,12 @@ def test_a_wrong_port_is_refused_before_any_request(
     assert master.calls == []
 
 
-def test_an_older_masters_missing_join_token_is_explained(det: Det, master: FakeMaster) -> None:
-    route = ("GET", "/api/v1/agents/join-token")
-    master.routes[route] = error(404, 5, "NotFound", "agent 'join-token' not found")
-    assert "security.agent_join" in det("agent", "token").err
+def test_a_join_token_of_an_older_master_is_explained(det: Det, master: FakeMaster) -> None:
+    route = ("POST", "/api/v1/agents/join-tokens")
+    for status in (404, 405):
+        master.routes[route] = error(status, 5, "NotFound", "not found")
+        assert "this master is of an earlier release" in det("agent", "token").err
     master.routes[route] = (200, {"token": "abc"})
     assert det("agent", "token").out == "abc\n"
+    assert det("agent", "token", "gpu-7").out == "abc\n"
+    assert master.calls[-1].json == {"agentId": "gpu-7"}

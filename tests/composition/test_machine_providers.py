@@ -46,7 +46,7 @@ async def test_each_pool_has_the_provider_of_its_type(tmp_path: Path) -> None:
     file = tmp_path / "master.yaml"
     file.write_text(json.dumps(given))
     settings = load(["--config-file", str(file)], {"HOME": "/home/ada"}, is_root=False)
-    cluster = Cluster(cluster_id="c", secret=b"s" * 32, join_token="j")
+    cluster = Cluster(cluster_id="c", secret=b"s" * 32)
     made = make_providers(settings, cluster)
     assert {name: type(provider) for name, provider in made.items()} == {
         "usual": AwsMachines,

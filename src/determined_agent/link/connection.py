@@ -241,6 +241,7 @@ class MasterLink:
         self._check(answer, handler)
         self._received.open(answer.cluster_id, answer.epoch)
         self._send_queue.acknowledge(answer.acknowledged)
+        self._identity.key.accepted()
         handler.welcome(answer)
         self._backoff.joined()
         self._errors.connected()

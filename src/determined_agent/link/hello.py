@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from determined_agent import clock
+from determined_agent.link.agent_key import AgentKey
 from determined_agent.link.host_identity import account_name
 from determined_agent.link.streams import ReceiveSequence
 from determined_agent.settings.options import Settings
@@ -21,6 +22,7 @@ class AgentIdentity(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     hostname: str
     devices: tuple[Device, ...]
+    key: AgentKey
 
 
 class JoinTokenError(Exception):
@@ -53,7 +55,8 @@ def hello(
         address=address,
         devices=identity.devices,
         containers=state.containers,
-        join_token=join_token(settings),
+        join_token=join_token(settings, is_needed=not identity.key.is_known),
+        key=identity.key.text,
         runtime=settings.container_runtime,
         acknowledged_epoch=state.epoch,
         acknowledged=received.last if received.epoch == state.epoch else 0,
@@ -63,20 +66,30 @@ def hello(
     )
 
 
-def join_token(settings: Settings) -> str:
-    """Return the join token; its file is read again at each attempt. Raises JoinTokenError."""
+def join_token(settings: Settings, *, is_needed: bool) -> str:
+    """Return the join token; its file is read again at each attempt.
+
+    Args:
+        settings: the agent's.
+        is_needed: whether the key alone does not admit the agent yet.
+
+    Raises:
+        JoinTokenError: the file cannot be used, and the token is needed.
+    """
     if settings.join_token or not settings.join_token_file:
         return settings.join_token
     file = settings.join_token_file
     try:
         token = Path(file).read_text().strip()
     except OSError as error:
+        if not is_needed:
+            return ""
         raise JoinTokenError(
             f"join_token_file {file} cannot be read: {error.strerror}; name a "
             "file that the agent may read, with the output of `det -u admin agent token`"
         ) from error
     # The file may be about to be written. Without a token the master would refuse for good.
-    if not token:
+    if not token and is_needed:
         raise JoinTokenError(
             f"join_token_file {file} is empty; write the output of `det -u admin agent token` "
             "into it"

@@ -196,7 +196,7 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/trials/{id}/story"),
         ("GET", "/api/v1/experiments/{id}/story"),
         ("GET", "/api/v1/allocations/{id}/story"),
-        ("GET", "/api/v1/agents/join-token"),
+        ("POST", "/api/v1/agents/join-tokens"),
         ("GET", "/api/v1/schemas/experiment-config"),
         ("GET", "/api/v1/master/loop-stall"),
         ("GET", "/api/v1/job-queues/{id}/why"),

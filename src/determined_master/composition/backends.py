@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
 from determined_master.composition.kubernetes_clusters import kubernetes_clusters
+from determined_master.composition.machine_providers import machine_pools
 from determined_master.domain.addresses import networks_of
 from determined_master.pools.backends import Backends
-from determined_master.services.cluster.agents import Join
+from determined_master.services.cluster.admission import Join, JoinRules
 from determined_master.services.workspaces.namespaces import NamespacesOf, WorkspaceNamespaces
 from determined_master.settings.join_token import read_join_token
 from determined_master.settings.kubernetes.resource_manager import KubernetesManager
@@ -69,15 +70,16 @@ def build_backends(base: Foundation, stand_ins: TestBackends) -> MasterBackends:
 
 def _admission(base: Foundation) -> AgentBackend:
     settings, facts = base.settings, base.facts
-    shared = read_join_token(settings.security.agent_join_token_file)
-    join = Join(
-        [base.cluster.join_token, *([shared] if shared else ())],
+    rules = JoinRules(
         is_open=settings.is_join_open,
+        shared_token=read_join_token(settings.security.agent_join_token_file),
         allow_process_runtime=bool(settings.security.allow_process_runtime),
         pools=[p.pool_name for p in settings.agent_pools],
+        machine_pools=machine_pools(settings),
         needs_certificate=settings.agents.require_authentication,
         verifies_ids=settings.agents.verify_agent_ids,
     )
+    join = Join(rules, base.db, base.cluster.secret)
     identity = MasterIdentity(
         master_id=facts.master_id,
         cluster_id=facts.cluster_id,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from determined_master.backends.aws.provider import AwsMachines
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports.machines import MachineSite
+from determined_master.services.cluster.join_tokens import machine_token
 
 if TYPE_CHECKING:
     from determined_master.ports.machines import MachineProvider
@@ -23,6 +24,11 @@ MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": AwsMachines, "gcp": GcpMach
 """By `provider.type`; `settings.providers.PROVIDERS` has the options of each."""
 
 
+def machine_pools(settings: Settings) -> list[str]:
+    """The names of the pools that start machines on demand."""
+    return [pool.pool_name for pool in settings.resource_pools if pool.provider is not None]
+
+
 def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachineProvider]:
     """The providers of the pools that have one, by pool."""
     cert = settings.security.tls.cert
@@ -32,7 +38,7 @@ def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachinePro
             continue
         site = MachineSite(
             pool=pool.pool_name,
-            join_token=cluster.join_token,
+            join_token=machine_token(cluster.secret, pool.pool_name),
             master_scheme="https" if cert else "http",
             master_port=settings.port,
             master_cert=Path(cert).read_text(encoding="ascii") if cert else "",

@@ -8,6 +8,7 @@ import msgspec
 
 from determined_master.api.updates.live_views import Views
 from determined_master.backends.buckets.object_storage import ObjectStorage
+from determined_master.composition.machine_providers import machine_pools
 from determined_master.ports.agents import AgentSockets
 from determined_master.services.access.access_tokens import AccessTokens, Lives
 from determined_master.services.access.auth import Auth
@@ -23,7 +24,7 @@ from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.cluster.agent_history import AgentHistories
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
-from determined_master.services.cluster.join_token import JoinToken
+from determined_master.services.cluster.join_tokens import JoinTokens
 from determined_master.services.cluster.machine_starts import MachineStarts
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
@@ -252,14 +253,12 @@ def _rendered(db: Database, work: Work, memory: AnswerMemory) -> tuple[object, .
 
 def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple[object, ...]:
     """The services of agents."""
+    pools = machine_pools(base.settings)
     return (
-        Agents(backends.runner, base.live, base.cluster.join_token, guard),
+        Agents(backends.runner, base.live, guard),
         AgentSwitches(base.engine, base.db, backends.runner, base.live, base.trigger_planning),
         AgentHistories(base.db, guard, backends.runner.agents),
-        JoinToken(base.cluster.join_token),
+        JoinTokens(base.db, base.cluster.secret, pools),
         AgentWheel(),
-        MachineStarts(
-            base.db,
-            [p.pool_name for p in base.settings.resource_pools if p.provider is not None],
-        ),
+        MachineStarts(base.db, pools),
     )

@@ -123,17 +123,32 @@ class AgentEvents(Protocol):
         """Store lines; return the number of the last stored line."""
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """Why an agent may not join, for its admin."""
+
+    reason: str
+    is_final: bool = True
+    """Whether another attempt would fail as well."""
+
+
 class JoinPolicy(Protocol):
     """The policy for agents that join."""
 
-    def check(
+    async def check(
         self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
-    ) -> str | None:
-        """Why the agent is refused, for its admin; None when it may join.
+    ) -> Refusal | None:
+        """Why the agent is refused; None when it may join. Changes nothing.
 
         Args:
-            hello: the agent's own description.
+            hello: the agent's own description, with its key and its join token.
             remote_address: where it calls from.
             certificate: common and DNS names of the certificate that it showed and that was
                 verified; None without one.
+        """
+
+    async def bind(self, hello: Hello, remote_address: str) -> Refusal | None:
+        """Spend its token as it joins: from now on its key admits it.
+
+        Returns:
+            Why it may not join any more; None when it may.
         """

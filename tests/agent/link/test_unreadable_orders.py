@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
+from determined_agent.link.agent_key import AgentKey
 from determined_agent.link.connection import MasterLink
 from determined_agent.link.hello import AgentIdentity
 from determined_agent.settings.options import Settings
@@ -81,9 +82,9 @@ async def test_an_unreadable_order_is_refused_and_the_next_one_is_carried_out() 
     async with serve(master, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         settings = Settings(master_host="127.0.0.1", master_port=port, agent_id="a")
-        link = MasterLink(
-            settings, AgentIdentity(boot_id="boot", version="0", hostname="host", devices=())
-        )
+        key = AgentKey("", is_known=True)
+        identity = AgentIdentity(boot_id="boot", version="0", hostname="h", devices=(), key=key)
+        link = MasterLink(settings, identity)
         handler = Handler()
         handler.link = link
         running = asyncio.create_task(link.run(handler))

@@ -25,6 +25,7 @@ from determined_master.domain.machines.starts import MachineStart
 from determined_master.ports.machines import MachineSite
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
+from determined_master.services.cluster.join_tokens import machine_token
 from determined_master.store.cluster import machines as rows
 from determined_master.store.db import Address, Database
 
@@ -68,7 +69,8 @@ async def master(
         machine = Machine(id="m-1", agent_name="i-1", state="starting", launched_at=T0)
         async with pool.acquire() as conn:
             await rows.upsert_stays(conn, "east", [machine], 8, T0)
-        join = await pool.fetchval("SELECT join_token FROM cluster")
+        secret = await pool.fetchval("SELECT secret FROM cluster")
+        join = machine_token(secret, "east")
         yield Master(Client(api), pool, opened.token, join)
         api.close()
 

@@ -142,6 +142,8 @@ async def test_network_profile_and_logs_are_as_set(
     await place.provider.close()
     [call] = ec2_server.calls("RunInstances")
     assert call["IamInstanceProfile.Arn"] == arn
+    # Tasks in containers get the profile's credentials.
+    assert call["MetadataOptions.HttpPutResponseHopLimit"] == "2"
     interface = {n: v for n, v in call.items() if n.startswith("NetworkInterface.1.")}
     assert interface == {
         "NetworkInterface.1.DeviceIndex": "0",

@@ -400,9 +400,8 @@ class Remembering(OpenDoor):
         super().__init__()
         self.hellos: list[Any] = []
 
-    def check(self, hello: Any, remote_address: str, **rest: Any) -> str | None:
+    async def check(self, hello: Any, remote_address: str, **rest: Any) -> None:
         self.hellos.append(hello)
-        return None
 
 
 def opened(listener: Listener, door: OpenDoor) -> AgentBackend:

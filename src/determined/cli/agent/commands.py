@@ -12,6 +12,7 @@ from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.agent.commands"
 _FORMAT = OneOf((flag("--csv", help="print as CSV"), flag("--json", help="print as JSON")))
+_NO_ROUTE = (404, 405)
 _AGENT = arg("agent_id", nargs="?", help="agent ID")
 
 NOUN = Command(
@@ -36,7 +37,12 @@ NOUN = Command(
             (_AGENT, flag("--all", help="enable all agents")),
         ),
         Command("list|ls", "list agents", f"{_HERE}:list_agents", (_FORMAT,), is_default=True),
-        Command("token", "print the join token of agents", f"{_HERE}:token"),
+        Command(
+            "token",
+            "print a token with which one agent joins",
+            f"{_HERE}:token",
+            (arg("agent_id", nargs="?", help="an agent that has lost its key"),),
+        ),
     ),
 )
 
@@ -78,19 +84,22 @@ def disable(args: argparse.Namespace) -> None:
 
 
 def token(args: argparse.Namespace) -> None:
-    """Print the token that agents join with; for admins.
+    """Print a token with which one agent joins; for admins. It is spent at the first join.
 
     Raises:
-        CliError: the master uses no join token.
+        CliError: the master is of an earlier release.
     """
+    body = {"agentId": args.agent_id or ""}
     try:
-        body = connect.session(args).get("/api/v1/agents/join-token").json()
-    except api_errors.NotFoundException:
+        answer = connect.session(args).post("/api/v1/agents/join-tokens", json=body).json()
+    except api_errors.APIException as error:
+        if error.status_code not in _NO_ROUTE:
+            raise
         raise errors.CliError(
-            "this master needs no join token (security.agent_join is 'open'), or it is older "
-            "than this command"
+            "this master is of an earlier release, which has one join token for all agents: "
+            "install the same version on both"
         ) from None
-    print(body["token"])
+    print(answer["token"])
 
 
 def _print_tasks_of(args: argparse.Namespace, agents: List[str]) -> None:

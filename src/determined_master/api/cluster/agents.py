@@ -22,6 +22,7 @@ from determined_master.ports.agents import AgentSnapshot, AgentSockets
 from determined_master.services.access.guard import Guard
 from determined_master.services.cluster.agent_switches import AgentSwitches
 from determined_master.services.cluster.agents import Agents
+from determined_master.services.cluster.join_tokens import JoinTokens
 from determined_master.services.cluster.pools import Pools
 from determined_wire import agent_link as link
 from determined_wire import own
@@ -67,13 +68,13 @@ async def get_agents(
     return wire.GetAgentsResponse(agents=shown, pagination=pagination)
 
 
-@route("GET", "/api/v1/agents/join-token", access=IN_SERVICE)
-async def get_join_token(
-    call: Call, request: own.GetAgentJoinTokenRequest, agents: Agents
-) -> own.GetAgentJoinTokenResponse:
-    """The token that an agent needs to join."""
-    token = await agents.join_token(call.caller)
-    return own.GetAgentJoinTokenResponse(token=token)
+@route("POST", "/api/v1/agents/join-tokens", access=IN_SERVICE)
+async def create_join_token(
+    call: Call, request: own.CreateAgentJoinTokenRequest, join_tokens: JoinTokens
+) -> own.CreateAgentJoinTokenResponse:
+    """A token with which one agent joins, once."""
+    token, expires_at = await join_tokens.create(call.caller, request.agent_id)
+    return own.CreateAgentJoinTokenResponse(token=token, expires_at=expires_at)
 
 
 @route("GET", "/api/v1/agents/{agent_id}", access=SIGNED_IN)

@@ -1,4 +1,4 @@
-"""Routes for machines that have no agent yet: they show the agents' join token."""
+"""Routes for machines that have no agent yet: they show the token of their pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.machines.starts import MAX_DETAIL, MachineStart, StartStep
-from determined_master.services.cluster.join_token import JoinToken
+from determined_master.services.cluster.join_tokens import JoinTokens
 from determined_master.services.cluster.machine_starts import MachineStarts
 from determined_master.services.containers.agent_wheel import AgentWheel
 
@@ -29,22 +29,22 @@ class StartReport(msgspec.Struct, frozen=True):
 
 @plain_route("POST", "/agents/starts", access=SIGNED_IN, authenticates=True)
 async def report_start(
-    call: Call, machine_starts: MachineStarts, join_token: JoinToken
+    call: Call, machine_starts: MachineStarts, join_tokens: JoinTokens
 ) -> dict[str, str]:
     """How far a machine has come with its start."""
-    join_token.check(call.http.authorization)
+    pool = join_tokens.pool_of(call.http.authorization)
     report = await plain_json(call, StartReport)
     start = MachineStart(step=report.step, detail=report.detail, has_failed=report.failed)
-    await machine_starts.report(report.pool, report.agent_id, start)
+    await machine_starts.report(report.pool, report.agent_id, start, shown_for=pool)
     return {}
 
 
 @plain_route(
     "GET", "/agent/wheel", access=SIGNED_IN, authenticates=True, produces="application/zip"
 )
-async def agent_wheel(call: Call, wheels: AgentWheel, join_token: JoinToken) -> Reply:
+async def agent_wheel(call: Call, wheels: AgentWheel, join_tokens: JoinTokens) -> Reply:
     """A wheel of the agent, of this master's version."""
-    join_token.check(call.http.authorization)
+    join_tokens.pool_of(call.http.authorization)
     wheel = await wheels.wheel()
     return Reply(
         body=wheel.content,

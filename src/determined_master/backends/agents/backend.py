@@ -35,6 +35,7 @@ from determined_master.ports.agents import (
     AgentSnapshot,
     JoinPolicy,
     NotConnected,
+    Refusal,
     WebSocket,
 )
 from determined_master.ports.orders import StartOrder
@@ -184,13 +185,11 @@ class AgentBackend:
                 await frames.refuse(reason, is_final=False)
                 return
             hello = await receive_hello(frames, self._times.hello_s)
-            refusal = refusal_of(hello, frames, self._identity, self._joins)
+            refusal = await refusal_of(hello, frames, self._identity, self._joins)
             if refusal is None:
                 await self._admit(hello, frames)
             else:
-                text, is_final = refusal
-                log.warning("refused an agent", extra={"agent": hello.agent_id, "reason": text})
-                await frames.refuse(text, is_final=is_final)
+                await _refuse(hello, frames, refusal)
         except Malformed as error:
             await frames.refuse(str(error), is_final=False)
         except Closed:
@@ -252,6 +251,10 @@ class AgentBackend:
                     f"{hello.hostname} ({address}): give one of them another `agent_id`",
                     is_final=False,
                 )
+                return
+            refusal = await self._joins.bind(hello, frames.remote_address)
+            if refusal is not None:
+                await _refuse(hello, frames, refusal)
                 return
             registry = self._registry
             agent = registry.add(hello.agent_id, hello.resource_pool, clock.now())
@@ -354,3 +357,8 @@ class AgentBackend:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+async def _refuse(hello: Hello, frames: Frames, refusal: Refusal) -> None:
+    log.warning("refused an agent", extra={"agent": hello.agent_id, "reason": refusal.reason})
+    await frames.refuse(refusal.reason, is_final=refusal.is_final)

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from determined_master.backends.agents.frames import MAX_FIRST_FRAME_BYTES, Frames, Malformed
-from determined_master.ports.agents import AgentEvents, JoinPolicy
+from determined_master.ports.agents import AgentEvents, JoinPolicy, Refusal
 from determined_wire.agent_link import PROTOCOL, Hello
 
 
@@ -34,29 +34,34 @@ async def receive_hello(frames: Frames, limit_s: float) -> Hello:
     return message
 
 
-def refusal_of(
+async def refusal_of(
     hello: Hello, frames: Frames, identity: MasterIdentity, joins: JoinPolicy
-) -> tuple[str, bool] | None:
-    """Why an agent may not join, and whether a retry is useless."""
+) -> Refusal | None:
+    """Why an agent may not join."""
+    problem = _problem_of(hello, frames, identity)
+    if problem is not None:
+        return problem
+    return await joins.check(hello, frames.remote_address, certificate=frames.certificate)
+
+
+def _problem_of(hello: Hello, frames: Frames, identity: MasterIdentity) -> Refusal | None:
     if frames.is_from_browser:
-        return "this address is for agents; web pages may not use it", True
+        return Refusal("this address is for agents; web pages may not use it")
     if hello.protocol != PROTOCOL:
-        return (
+        return Refusal(
             f"agent {hello.agent_id} ({hello.version}) speaks protocol {hello.protocol} and "
-            f"this master ({identity.version}) {PROTOCOL}: install the same version on both",
-            True,
+            f"this master ({identity.version}) {PROTOCOL}: install the same version on both"
         )
     if not hello.agent_id.strip():
-        return "the agent has no id: set its option `agent_id`", True
+        return Refusal("the agent has no id: set its option `agent_id`")
     is_same_cluster = hello.cluster_id == identity.cluster_id
     if is_same_cluster and hello.acknowledged_epoch > identity.epoch:
-        return (
+        return Refusal(
             f"agent {hello.agent_id} has obeyed a master of epoch {hello.acknowledged_epoch}; "
             f"this one, of epoch {identity.epoch}, is out of date",
-            False,
+            is_final=False,
         )
-    reason = joins.check(hello, frames.remote_address, certificate=frames.certificate)
-    return None if reason is None else (reason, True)
+    return None
 
 
 def obeyed(hello: Hello, identity: MasterIdentity) -> int:

@@ -165,6 +165,17 @@ def machine_of(instance: Mapping[str, Any], aws: AwsProvider) -> Machine:
     )
 
 
+def metadata_hops(aws: AwsProvider) -> int:
+    """How far the answers of the metadata service go: 1 to the machine, 2 to its containers.
+
+    Tasks get the credentials of the machine's profile there, by which they reach their storage.
+    An agent in a network of Docker asks there for the announced end of its machine. Where neither
+    needs it, code in a container cannot read the user data.
+    """
+    is_agent_inside = bool(aws.agent_docker_image) and aws.agent_docker_network != "host"
+    return 2 if aws.iam_instance_profile_arn or is_agent_inside else 1
+
+
 def machine(terms: Ec2Terms, subnet: str) -> dict[str, Any]:
     """The part that all machines of a pool have in common, in one subnet."""
     aws, net = terms.aws, terms.aws.network_interface
@@ -192,7 +203,7 @@ def machine(terms: Ec2Terms, subnet: str) -> dict[str, Any]:
         "MetadataOptions": {
             "HttpEndpoint": "enabled",
             "HttpTokens": "required",
-            "HttpPutResponseHopLimit": 2,
+            "HttpPutResponseHopLimit": metadata_hops(aws),
         },
     }
     if aws.iam_instance_profile_arn:

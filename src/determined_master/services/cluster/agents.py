@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -27,13 +26,9 @@ if TYPE_CHECKING:
     from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
     from determined_master.services.access.guard import Guard
     from determined_master.services.logs.task_logs import TaskLogs
-    from determined_wire.agent_link import ContainerReport, Hello, LogBatch
+    from determined_wire.agent_link import ContainerReport, LogBatch
 
 log = logging.getLogger(__name__)
-
-MAX_SLOTS = 1024
-MAX_SLOT_ID = 65_536
-
 
 MAX_HELD = 1_000
 """Containers of ended allocations whose last lines may still come: their agents are remembered."""
@@ -241,106 +236,12 @@ def _has(agent_id: str, allocation: alloc.Allocation, container_id: str) -> bool
     return any(c.id == container_id and c.agent_id == agent_id for c in allocation.containers)
 
 
-class Join:
-    """The policy for agents that join; implements `ports.JoinPolicy`."""
-
-    def __init__(
-        self,
-        tokens: Sequence[str],
-        *,
-        is_open: bool,
-        allow_process_runtime: bool,
-        pools: Sequence[str] = ("default",),
-        needs_certificate: bool = False,
-        verifies_ids: bool = False,
-    ) -> None:
-        self._pools = pools
-        self._tokens = tokens
-        self._is_open = is_open
-        self._allow_process_runtime = allow_process_runtime
-        self._needs_certificate = needs_certificate
-        self._verifies_ids = verifies_ids
-
-    def check(
-        self, hello: Hello, remote_address: str, *, certificate: frozenset[str] | None = None
-    ) -> str | None:
-        """Why the agent may not join; None when it may."""
-        if self._needs_certificate and certificate is None:
-            return (
-                f"agent {hello.agent_id} at {remote_address} showed no certificate: set its "
-                "options `security.tls.client_cert` and `client_key` to one that an authority "
-                "of the master's `resource_manager.client_ca` has signed"
-            )
-        if self._verifies_ids and certificate is not None and hello.agent_id not in certificate:
-            return (
-                f"agent {hello.agent_id} at {remote_address} showed a certificate of "
-                f"{', '.join(sorted(certificate)) or 'nobody'}: give it one whose common name or "
-                f"one of whose DNS names is {hello.agent_id}, or set its option `agent_id` to "
-                "the name in its certificate"
-            )
-        if not self._is_open and not self._is_token(hello.join_token):
-            what = "a wrong join token" if hello.join_token else "no join token"
-            return (
-                f"agent {hello.agent_id} at {remote_address} gave {what}: run `det -u admin agent "
-                "token` and put what it prints into a file that the agent's option "
-                "`join_token_file` names"
-            )
-        if hello.resource_pool not in self._pools:
-            if not self._pools:
-                return (
-                    f"agent {hello.agent_id} cannot join: this master runs tasks on Kubernetes "
-                    "only, as its `resource_manager.type` says"
-                )
-            return (
-                f"agent {hello.agent_id} wants to join resource pool {hello.resource_pool!r}, "
-                f"which does not exist: set its option `resource_pool` to one of "
-                f"{', '.join(self._pools)}, or add the pool to the master's `resource_pools`"
-            )
-        wrong = _wrong_slots(hello)
-        if wrong is not None:
-            return (
-                f"agent {hello.agent_id} lists slots that cannot be: {wrong}; look at what "
-                "detects its devices, or install the version of this master on it"
-            )
-        if hello.runtime == "process" and not self._allow_process_runtime:
-            return (
-                f"agent {hello.agent_id} would run tasks as plain processes, without isolation: "
-                "use another `container_runtime`, or set "
-                "`security.allow_process_runtime: true` in the master's configuration"
-            )
-        return None
-
-    def _is_token(self, text: str) -> bool:
-        found = [hmac.compare_digest(text.encode(), token.encode()) for token in self._tokens]
-        return any(found)
-
-
-def _wrong_slots(hello: Hello) -> str | None:
-    """What cannot be true of an agent's slots: then two tasks could be given one device."""
-    if len(hello.devices) > MAX_SLOTS:
-        return f"{len(hello.devices)} of them, and at most {MAX_SLOTS} are taken"
-    ids, uuids = set[int](), set[str]()
-    for device in hello.devices:
-        if not 0 <= device.id < MAX_SLOT_ID:
-            return f"the number {device.id}, and numbers go from 0 to {MAX_SLOT_ID - 1}"
-        if device.id in ids:
-            return f"the number {device.id} twice"
-        if device.uuid and device.uuid in uuids:
-            return f"the device {device.uuid} twice"
-        ids.add(device.id)
-        uuids.add(device.uuid)
-    return None
-
-
 class Agents:
     """The agents of the cluster, for users."""
 
-    def __init__(
-        self, backend: ClusterBackend, live: LiveAllocations, join_token: str, guard: Guard
-    ) -> None:
+    def __init__(self, backend: ClusterBackend, live: LiveAllocations, guard: Guard) -> None:
         self._backend = backend
         self._live = live
-        self._join_token = join_token
         self._guard = guard
 
     async def list_all(self, caller: Caller) -> Sequence[AgentSnapshot]:
@@ -355,11 +256,6 @@ class Agents:
             if agent.id == agent_id:
                 return agent
         raise NotFound(f"agent '{agent_id}' not found")
-
-    async def join_token(self, caller: Caller) -> str:
-        """The token that an agent needs to join."""
-        access.may(caller, "edit", "agent")
-        return self._join_token
 
     def backoff_of(self, agent_id: str) -> Backoff | None:
         """How long an agent on which nothing starts gets no work; None when it rests not."""

@@ -54,7 +54,6 @@ async def _make_cluster(
         new = Cluster(
             cluster_id=str(entropy.new_uuid()),
             secret=entropy.token().encode(),
-            join_token=entropy.token(),
         )
         if not await insert_cluster(conn, new, clock.now()):
             return  # another master that started at the same time was faster

@@ -16,10 +16,10 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 
 class MachineStarts:
-    """Takes reports from machines that show the agents' join token.
+    """Takes reports from machines that show the token of their pool.
 
-    All machines of a cluster have the same token. So one could report about another that has no
-    agent yet, and it would be ended; it could as well join under the other's id.
+    All machines of a pool have the same one. So one could report about another that has no agent
+    yet, and it would be ended.
     """
 
     def __init__(self, db: Database, pools: Collection[str]) -> None:
@@ -27,15 +27,20 @@ class MachineStarts:
         self._db = db
         self._pools = frozenset(pools)
 
-    async def report(self, pool: str, agent_id: str, start: MachineStart) -> None:
+    async def report(
+        self, pool: str, agent_id: str, start: MachineStart, *, shown_for: str
+    ) -> None:
         """Note how far a machine has come.
 
+        Args:
+            shown_for: the pool of the token.
+
         Raises:
-            NotFound: the pool has no such machine, or not yet.
+            NotFound: the pool has no such machine, or not yet; or the token is of another pool.
         """
         detail = _UNPRINTABLE.sub(" ", start.detail).strip()[:MAX_DETAIL]
         told = MachineStart(step=start.step, detail=detail, has_failed=start.has_failed)
-        if pool in self._pools:
+        if pool == shown_for and pool in self._pools:
             async with self._db.acquire() as conn:
                 is_known = await rows.set_start(conn, pool, agent_id, told)
             if is_known:

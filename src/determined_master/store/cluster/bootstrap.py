@@ -14,23 +14,21 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
     cluster_id: str
     secret: bytes
-    join_token: str
 
 
 async def find_cluster(conn: Conn) -> Cluster | None:
     """The identity; None in an empty database."""
-    row = await conn.fetchrow("SELECT cluster_id::text, secret, join_token FROM cluster")
+    row = await conn.fetchrow("SELECT cluster_id::text, secret FROM cluster")
     return None if row is None else Cluster(**row)
 
 
 async def insert_cluster(conn: Conn, new: Cluster, now: datetime) -> bool:
     """Whether there was none; waits for a transaction that is making one."""
     query = """
-        INSERT INTO cluster (cluster_id, secret, join_token, created_at)
-        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING true
+        INSERT INTO cluster (cluster_id, secret, created_at)
+        VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING true
     """
-    given = (new.cluster_id, new.secret, new.join_token, now)
-    return bool(await conn.fetchval(query, *given))
+    return bool(await conn.fetchval(query, new.cluster_id, new.secret, now))
 
 
 async def insert_first_rows(conn: Conn, password_hash: str, now: datetime) -> None:

@@ -32,7 +32,7 @@ export default function ClusterPage() {
         </QueryView>
         <Card title="Agents">
           {agents.data?.length === 0 ? (
-            <Empty title="No agents" command="determined-agent --master-host HOST --join-token TOKEN">
+            <Empty title="No agents" command="determined-agent --master-host HOST --join-token-file FILE">
               Nothing can run until an agent connects. `det -u admin agent token` prints the token.
             </Empty>
           ) : (
