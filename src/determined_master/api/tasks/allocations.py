@@ -29,7 +29,7 @@ async def get_allocation(
 @route(
     "GET",
     "/api/v1/allocations/{allocation_id}/resources/{resources_id}/rendezvous",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def rendezvous(
@@ -44,7 +44,7 @@ async def rendezvous(
 @route(
     "GET",
     "/api/v1/allocations/{allocation_id}/signals/preemption",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def preemption_signal(
@@ -60,7 +60,7 @@ async def preemption_signal(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/signals/ack_preemption",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def acknowledge_preemption(
@@ -74,7 +74,7 @@ async def acknowledge_preemption(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/signals/pending_preemption",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def pending_preemption(
@@ -88,7 +88,7 @@ async def pending_preemption(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/ready",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def ready(
@@ -102,7 +102,7 @@ async def ready(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/waiting",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def waiting(
@@ -116,7 +116,7 @@ async def waiting(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def mark_daemon(
@@ -130,7 +130,7 @@ async def mark_daemon(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/all_gather",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def all_gather(
@@ -150,7 +150,7 @@ async def all_gather(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/acceleratorData",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def accelerators(
@@ -165,7 +165,7 @@ async def accelerators(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/proxy_address",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def proxy_address(
@@ -182,7 +182,7 @@ async def proxy_address(
 @route(
     "POST",
     "/api/v1/allocations/{allocation_id}/notify_container_running",
-    access=on("allocation", "allocation_id", "report", "task"),
+    access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
 )
 async def notify_container_running(

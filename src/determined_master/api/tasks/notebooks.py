@@ -18,7 +18,7 @@ from determined_wire.rest.types.notebook import Notebook
 @route(
     "PUT",
     "/api/v1/notebooks/{notebook_id}/report_idle",
-    access=on("notebook", "notebook_id", "report", "task"),
+    access=on("notebook", "notebook_id", "report", "allocation"),
     task=of_task("notebook_id", "task_id"),
 )
 async def report_idle(

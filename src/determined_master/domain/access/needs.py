@@ -69,6 +69,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("create", "task"): _any(P.CREATE_NSC),
     ("control", "task"): _any(P.UPDATE_NSC, P.UPDATE_EXPERIMENT),
     ("report", "task"): _RUNS,
+    ("report", "allocation"): _RUNS,
     ("read", "model"): _any(P.VIEW_MODEL_REGISTRY),
     ("create", "model"): _any(P.CREATE_MODEL_REGISTRY),
     ("edit", "model"): _any(P.EDIT_MODEL_REGISTRY),
@@ -83,6 +84,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
 """By action and kind. Only admins may do anything that is not listed."""
 
 NEEDS_OF_OTHERS: Mapping[tuple[str, str], Needed] = {
+    ("report", "allocation"): _any(P.UPDATE_AGENTS),  # who can end all tasks of a machine
     ("delete", "model"): _any(P.DELETE_OTHER_USER_MODEL_REGISTRY),
     ("create", "token"): _any(P.CREATE_OTHER_TOKEN, P.ADMINISTRATE_TOKEN),
 }

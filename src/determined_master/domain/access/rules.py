@@ -32,6 +32,7 @@ ThingKind = Literal[
     "template",
     "webhook",
     "task",
+    "allocation",
     "log",
     "queue",
     "pool",
@@ -70,6 +71,7 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("delete", "model"),
         ("edit", "template"),
         ("delete", "template"),
+        ("report", "allocation"),  # its own task may, too
         ("edit", "webhook"),  # the owner of its workspace; those of all workspaces: admins
     }
 )

@@ -12,7 +12,12 @@ from determined_master import entropy
 from determined_master.aggregates.allocations import ALLOCATION
 from determined_master.domain.access import rules as access
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+)
 from determined_master.domain.ids import AllocationId, checked_uuid
 from determined_master.engine.causes import Cause, Occurrence, OnlyOnce
 from determined_master.records.tasks import AllocationRow
@@ -70,7 +75,7 @@ class Allocations:
             NotFound: no such allocation or container.
             FailedPrecondition: the allocation or a container ended in the meantime.
         """
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         state = await self._state(allocation_id)
         if container_id not in {c.id for c in state.containers}:
             raise NotFound(
@@ -94,7 +99,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, timeout_s: float
     ) -> bool:
         """Whether the task should save its work and exit; waits for a yes that long."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         state = await self._state(allocation_id)
         if timeout_s > 0 and not _should_leave(state):
             wait = min(timeout_s, MAX_PREEMPTION_WAIT_S)
@@ -106,32 +111,32 @@ class Allocations:
 
     async def acknowledge_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task has received the request to exit, and will exit."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         await self._post(
             allocation_id, alloc.PreemptAcknowledged(), OnlyOnce("preemption acknowledged")
         )
 
     async def request_preemption(self, caller: Caller, allocation_id: str) -> None:
         """The task reports an external request to exit."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         event = alloc.PreemptRequested(reason="the resource manager asks the task to leave")
         await self._post(allocation_id, event, OnlyOnce("pending preemption"))
 
     async def report_ready(self, caller: Caller, allocation_id: str) -> None:
         """The task answers requests now."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         await self._post(allocation_id, alloc.BecameReady(), OnlyOnce("ready"))
 
     async def report_waiting(self, caller: Caller, allocation_id: str) -> None:
         """The task waits for something of its own."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         await self._post(
             allocation_id, alloc.BeganWaiting(), Occurrence("waiting", entropy.new_uuid())
         )
 
     async def mark_daemon(self, caller: Caller, allocation_id: str, container_id: str) -> None:
         """A container only serves the others: it may be ended when they are done."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         event = alloc.DaemonMarked(container_id=container_id)
         await self._post(allocation_id, event, Occurrence("daemon", container_id))
 
@@ -145,7 +150,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, data: Mapping[str, Any]
     ) -> None:
         """Store which devices a container has found."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         async with self._db.acquire() as conn:
             await rows.add_accelerators(conn, allocation_id, dict(data))
 
@@ -159,7 +164,7 @@ class Allocations:
         self, caller: Caller, allocation_id: str, request: str, peers: int, data: Any
     ) -> list[Any]:
         """Wait for all peers' data and give all of it to each."""
-        access.may(caller, "report", "task")
+        await self._may_report(caller, allocation_id)
         if peers < 1:
             raise InvalidArgument(f"numPeers is {peers}: it must be at least 1")
         state = await self._state(allocation_id)
@@ -174,6 +179,28 @@ class Allocations:
             await self._post(allocation_id, alloc.BecameReady(), OnlyOnce("ready"))
         await asyncio.wait_for(current.done.wait(), RENDEZVOUS_DEADLINE_S)
         return list(current.data.values())
+
+    async def _may_report(self, caller: Caller, allocation_id: str) -> None:
+        """Check that the caller may speak for an allocation: its task, the task's owner, an admin.
+
+        Others could make it leave, be one of its ranks, or read what its ranks send each other.
+
+        Raises:
+            PermissionDenied: it is another user's.
+        """
+        if caller.scope is not None:  # that of this allocation: the route has checked it
+            return
+        async with self._db.acquire() as conn:
+            owner_id = await rows.find_owner_id(conn, _checked(allocation_id))
+        if owner_id is None:
+            return  # it is reported as missing
+        refusal = (
+            f"allocation '{allocation_id}' is of another user's task: only the task itself, its "
+            "owner and admins report for it"
+        )
+        if caller.is_task_session and owner_id != caller.user_id:
+            raise PermissionDenied(refusal)
+        access.may(caller, "report", "allocation", owner_id=owner_id, refusal=refusal)
 
     async def _state(self, allocation_id: str) -> alloc.Allocation:
         live = self._live.find(_checked(allocation_id))

@@ -231,9 +231,11 @@ class InteractiveTasks:
 
         Raises:
             NotFound: there is no such notebook.
+            PermissionDenied: it is another user's; its owner and its own task may.
         """
-        await self.get(caller, "NOTEBOOK", task_id)
-        access.may(caller, "report", "task")
+        row = await self.get(caller, "NOTEBOOK", task_id)
+        if caller.scope is None:  # its own task may
+            access.may(caller, "report", "allocation", owner_id=row.user_id)
         async with self._db.acquire() as conn:
             await rows.update_activity(conn, task_id, clock.now())
 

@@ -41,6 +41,9 @@ class Tensorboards:
     async def launch(self, caller: Caller, new: InteractiveLaunch, shown: Shown) -> Launched:
         """Start one. It runs in the image of the newest experiment unless its user names another.
 
+        An image of another user's experiment would run with the caller's token, and pulling it
+        would use the other's credentials: then it runs in the default image.
+
         Raises:
             InvalidArgument: there is nothing to show, or the configuration has errors.
             NotFound: an experiment or trial does not exist, or the template or workspace.
@@ -57,7 +60,9 @@ class Tensorboards:
                 raise NotFound(f"experiment '{newest}' not found")
             template = await templates.find_template(conn, new.template) if new.template else None
         below = template.config if template is not None else {}
-        config = inherited(new.config, below, row.config)
+        config = new.config
+        if access.is_owner(caller, row):
+            config = inherited(config, below, row.config)
         sources = Sources(experiment_ids=experiment_ids, trial_ids=sorted(set(shown.trial_ids)))
         return await self._tasks.launch(
             caller, msgspec.structs.replace(new, config=config), sources

@@ -107,6 +107,15 @@ async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) ->
     await conn.execute(query, *map(list, zip(*rows, strict=True)))
 
 
+async def find_owner_id(conn: Conn, allocation_id: str) -> int | None:
+    """The user whose task an allocation is of; None when there is no such allocation."""
+    query = """
+        SELECT t.user_id FROM allocations a JOIN tasks t ON t.id = a.task_id WHERE a.id = $1
+    """
+    owner_id: int | None = await conn.fetchval(query, allocation_id)
+    return owner_id
+
+
 async def find_allocation(conn: Conn, allocation_id: str) -> AllocationRow | None:
     """The allocation of that id."""
     query = f"SELECT {COLUMNS} FROM allocations WHERE id = $1"
