@@ -6,6 +6,7 @@ from determined_master.api.http.bodies import MAX_BODY_BYTES, MAX_LARGE_BODY_BYT
 from determined_master.api.http.protojson.bounded import fields_of
 from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_master.api.table import all_routes
+from determined_master.domain.allowances import ALLOWANCES
 from determined_master.domain.experiment.model_definition import MAX_BYTES
 from determined_master.domain.metrics.limits import MAX_NAME_BYTES, MAX_NAMES, MAX_VALUES
 from determined_master.services.logs.incoming import MAX_LINE_CHARACTERS
@@ -32,8 +33,17 @@ FIELDS = """
 Every other list and map of a request may have {default:,} items, and every other value without a
 shape of its own {free:,} values in all of its lists and objects.
 
-| message | field | values | instead |
+| message | field | values, or characters of a text | instead |
 |---|---|---|---|
+"""
+
+OWN = """
+## What each user may store
+Of each of these a user may have so much. More is refused with status 429; of links the oldest are
+deleted.
+
+| what | number | bytes in all |
+|---|---|---|
 """
 
 
@@ -59,6 +69,8 @@ def bounds_page() -> str:
             *(f"| {what} | {bound:,} |\n" for what, bound in rows),
             FIELDS.format(default=DEFAULT.items, free=FREE.items),
             *(f"| `{m}` | `{f}` | {items:,} | {remedy} |\n" for m, f, items, remedy in _fields()),
+            OWN,
+            *(f"| {a.things} | {a.count:,} | {a.size_bytes:,} |\n" for a in ALLOWANCES),
         )
     )
 

@@ -13,7 +13,10 @@ from msgspec import Struct
 
 
 class Bound(Struct, frozen=True):
-    """The largest number of items in a field, and what a client does that has more."""
+    """The largest number of items in a field, and what a client does that has more.
+
+    Of a text, the items are its characters.
+    """
 
     items: int
     remedy: str
@@ -25,6 +28,7 @@ FREE = Bound(10_000, "keep large data in files, for example in a checkpoint or m
 """Of each value without a shape of its own: all values within its lists and objects together."""
 
 _FILES = Bound(50_000, "leave files out with a .detignore file, or send an archive of them")
+_NOTES = Bound(64 * 1024, "store long texts in a file")
 _METRICS = Bound(100_000, "report fewer values, or aggregate them")
 
 BOUNDS: Mapping[str, Bound] = {
@@ -41,11 +45,22 @@ BOUNDS: Mapping[str, Bound] = {
     "PatchCheckpointOptionalResources.resources": Bound(
         100_000, "store fewer and larger files in a checkpoint"
     ),
+    "PatchExperiment.description": _NOTES,
+    "PatchExperiment.notes": _NOTES,
     "PatchExperiment.labels": Bound(1_000, "use fewer labels"),
+    "PatchModel.description": _NOTES,
+    "PatchModel.notes": _NOTES,
     "PatchModel.labels": Bound(1_000, "use fewer labels"),
+    "PatchModelVersion.comment": _NOTES,
+    "PatchModelVersion.notes": _NOTES,
     "PatchModelVersion.labels": Bound(1_000, "use fewer labels"),
+    "PostModelRequest.description": _NOTES,
+    "PostModelRequest.notes": _NOTES,
     "PostModelRequest.labels": Bound(1_000, "use fewer labels"),
+    "PostModelVersionRequest.comment": _NOTES,
+    "PostModelVersionRequest.notes": _NOTES,
     "PostModelVersionRequest.labels": Bound(1_000, "use fewer labels"),
+    "PostUserSettingRequest.settings": Bound(1_000, "send them in several requests"),
     "PostRunMetadataRequest.metadata": Bound(2_000, "store large data in a file"),
     "ReportTrialMetricsBatchRequest.reports": Bound(1_000, "send them in several requests"),
 }

@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master import clock, entropy
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import TOKENS
 from determined_master.domain.durations import parse_duration
 from determined_master.domain.errors import InvalidArgument, NotFound, PermissionDenied
 from determined_master.domain.listing.paging import Page, page_of
@@ -82,12 +83,15 @@ class AccessTokens:
         Raises:
             PermissionDenied: the caller may not make tokens, or not of others.
             InvalidArgument: of the lifespan. NotFound: there is no such user.
+            ResourceExhausted: the user has too many.
         """
         access.may(caller, "create", "token", owner_id=user_id, refusal=ONLY_ADMIN_CREATES)
         life, now, token = self._lives.of(lifespan), clock.now(), entropy.token()
         async with self._db.acquire() as conn:
             if await users.find_user(conn, user_id) is None:
                 raise NotFound("user not found")
+            count, size = await rows.measure_tokens(conn, user_id, now)
+            TOKENS.check(count + 1, size + len(description.encode()))
             new = TokenRow(0, user_id, now + life, now, None, description)
             return token, await rows.insert_token(conn, token_hash(token), new)
 

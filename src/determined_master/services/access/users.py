@@ -11,6 +11,7 @@ import msgspec
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.access.rules import Caller
+from determined_master.domain.allowances import SETTINGS
 from determined_master.domain.errors import (
     AlreadyExists,
     DetError,
@@ -178,6 +179,7 @@ class Users:
 
         Raises:
             InvalidArgument: a value is not JSON; nothing was stored.
+            ResourceExhausted: the caller would have too many; nothing was stored.
         """
         access.may(caller, "edit", "user", owner_id=caller.user_id)
         async with self._db.acquire() as conn, conn.transaction():
@@ -189,6 +191,7 @@ class Users:
                     await rows.update_setting(conn, caller.user_id, key, path, raw)
                 else:
                     await rows.delete_setting(conn, caller.user_id, key, path)
+            SETTINGS.check(*await rows.measure_settings(conn, caller.user_id))
 
     async def reset_settings(self, caller: Caller) -> None:
         """Forget all of the caller's settings."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from determined_master import clock, entropy
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import LINKS
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.records.pages import LinkRow
 from determined_master.store.workspaces import links as rows
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from determined_master.store.db import Database
 
 MAX_STATE_BYTES = 64 * 1024
-MAX_LINKS = 2000
-"""Of one user; older ones are deleted."""
 LIFE = timedelta(days=365)
 ID_LENGTH = 16
 MAX_ID = 64
@@ -47,7 +46,7 @@ class Links:
         made = entropy.token()[:ID_LENGTH]
         async with self._db.acquire() as conn, conn.transaction():
             link_id = await rows.upsert_link(conn, caller.user_id, made, state, digest, now)
-            await rows.delete_old_links(conn, caller.user_id, now - LIFE, MAX_LINKS)
+            await rows.delete_old_links(conn, caller.user_id, now - LIFE, LINKS)
         return link_id, now + LIFE
 
     async def get(self, link_id: str) -> LinkRow:

@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import PAGES
 from determined_master.domain.errors import (
     Aborted,
     InvalidArgument,
@@ -111,6 +112,7 @@ class ProjectPages:
                     f"a user may have at most {MAX_PAGES} {new.kind}s in a project: delete some"
                 )
             page_id = await rows.insert_page(conn, new, caller.user_id, now)
+            PAGES.check(*await rows.measure_pages(conn, caller.user_id))
             page = msgspec.structs.replace(page, id=page_id)
             if page.is_default:
                 await rows.clear_defaults(conn, page)
@@ -148,6 +150,8 @@ class ProjectPages:
             _check(changed)
             _may_edit(caller, changed)
             await rows.update_page(conn, changed)
+            if changes.body is not None or changes.text is not None:
+                PAGES.check(*await rows.measure_pages(conn, changed.owner_id))
             if changed.is_default:
                 await rows.clear_defaults(conn, changed)
         return changed

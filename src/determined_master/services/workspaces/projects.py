@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master import entropy
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import NOTES
 from determined_master.domain.errors import (
     AlreadyExists,
     FailedPrecondition,
@@ -163,6 +164,7 @@ class Projects:
             row = await _lock(conn, project_id, caller, action="control")
             check_open(f"project '{row.name}'", row.archived, row.state)
             values = [dict(note) for note in notes]
+            _check_notes(values)
             await rows.update_project(conn, project_id, {"notes": values})
         return values
 
@@ -176,6 +178,7 @@ class Projects:
             row = await _lock(conn, project_id, caller, action="control")
             check_open(f"project '{row.name}'", row.archived, row.state)
             values = [*row.notes, dict(note)]
+            _check_notes(values)
             await rows.update_project(conn, project_id, {"notes": values})
         return values
 
@@ -320,3 +323,7 @@ def _taken(error: asyncpg.UniqueViolationError, name: str, key: str) -> AlreadyE
     if error.constraint_name == KEY_CONSTRAINT:
         return AlreadyExists(f"project key '{key}' is taken: choose another key")
     return AlreadyExists(f"project '{name}' already exists in its workspace: choose another name")
+
+
+def _check_notes(notes: Sequence[Mapping[str, Any]]) -> None:
+    NOTES.check(len(notes), len(msgspec.json.encode(notes)))

@@ -47,6 +47,17 @@ async def insert_token(conn: Conn, token_hash: bytes, new: TokenRow) -> int:
     return int(await conn.fetchval(query, *values))
 
 
+async def measure_tokens(conn: Conn, user_id: int, now: datetime) -> tuple[int, int]:
+    """Number of a user's valid access tokens, and bytes of their descriptions."""
+    query = """
+        SELECT count(*), coalesce(sum(octet_length(description)), 0)::bigint
+          FROM user_sessions
+         WHERE user_id = $1 AND kind = 'access' AND revoked_at IS NULL AND expires_at > $2
+    """
+    row = await conn.fetchrow(query, user_id, now)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
 async def find_token(conn: Conn, token_id: int) -> TokenRow | None:
     """The access token of that id; not another session that has it."""
     query = f"SELECT {_COLUMNS} FROM user_sessions WHERE id = $1 AND kind = 'access'"

@@ -184,6 +184,17 @@ async def update_setting(
     await conn.execute(query, user_id, key, storage_path, value)
 
 
+async def measure_settings(conn: Conn, user_id: int) -> tuple[int, int]:
+    """Number and bytes of a user's settings."""
+    query = """
+        SELECT count(*), coalesce(sum(octet_length(key) + octet_length(storage_path)
+                                      + octet_length(value::text)), 0)::bigint
+          FROM user_settings WHERE user_id = $1
+    """
+    row = await conn.fetchrow(query, user_id)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
 async def delete_setting(conn: Conn, user_id: int, key: str, storage_path: str) -> None:
     """Forget one setting."""
     query = "DELETE FROM user_settings WHERE user_id = $1 AND key = $2 AND storage_path = $3"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.records.pages import LinkRow
 
 if TYPE_CHECKING:
+    from determined_master.domain.allowances import Allowance
     from determined_master.store.db import Conn
 
 
@@ -24,16 +25,22 @@ async def upsert_link(
     return str(await conn.fetchval(query, link_id, owner_id, digest, state, now))
 
 
-async def delete_old_links(conn: Conn, owner_id: int, expired: datetime, most: int) -> None:
-    """Delete a user's links from before `expired`, and all but the newest `most`."""
-    query = f"""
+async def delete_old_links(
+    conn: Conn, owner_id: int, expired: datetime, allowance: Allowance
+) -> None:
+    """Delete a user's links from before `expired`, and all but the newest that are allowed."""
+    query = """
         DELETE FROM ui_links
          WHERE owner_id = $1
            AND (created_at < $2 OR id IN (
-                SELECT id FROM ui_links WHERE owner_id = $1
-                 ORDER BY created_at DESC, id OFFSET {most:d}))
+                SELECT id FROM (
+                    SELECT id, row_number() OVER newest AS place,
+                           sum(octet_length(state)) OVER newest AS size
+                      FROM ui_links WHERE owner_id = $1
+                    WINDOW newest AS (ORDER BY created_at DESC, id)) l
+                 WHERE place > $3 OR size > $4))
     """
-    await conn.execute(query, owner_id, expired)
+    await conn.execute(query, owner_id, expired, allowance.count, allowance.size_bytes)
 
 
 async def find_link(conn: Conn, link_id: str, expired: datetime) -> LinkRow | None:

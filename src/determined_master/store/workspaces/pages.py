@@ -85,6 +85,16 @@ async def count_pages(conn: Conn, kind: PageKind, project_id: int, owner_id: int
     return int(await conn.fetchval(query, kind, project_id, owner_id))
 
 
+async def measure_pages(conn: Conn, owner_id: int) -> tuple[int, int]:
+    """Number and bytes of a user's pages of all projects."""
+    query = """
+        SELECT count(*), coalesce(sum(octet_length(text) + octet_length(body)), 0)::bigint
+          FROM ui_pages WHERE owner_id = $1
+    """
+    row = await conn.fetchrow(query, owner_id)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
 async def insert_page(conn: Conn, new: NewPage, owner_id: int, now: datetime) -> int:
     """Store a page; its id."""
     query = """

@@ -8,15 +8,14 @@ from typing import Any
 
 from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
-from determined_wire.bounds import Bound, bound_of
+from determined_wire.bounds import BOUNDS, Bound, bound_of
 from determined_wire.proto import Message
 
 Check = Callable[[Message, str], None]
 Checks = tuple[tuple[str, Callable[[Any, str], None], int], ...]
 """Attribute, check, and the fewest bytes of a body that can exceed the bounds within."""
 
-BYTES_OF_AN_ITEM = 2
-"""A value has one byte at least, and a comma."""
+TEXTS = frozenset({"string", "google.StringValue"})
 
 
 def check_bounds(message: Message, size: int) -> None:
@@ -49,10 +48,10 @@ def fields_of(cls: type[Message], seen: set[type[Message]]) -> Iterable[tuple[st
             yield from fields_of(field.target, seen)
 
 
-def refuse(field: str, count: int, bound: Bound) -> InvalidArgument:
+def refuse(field: str, count: int, bound: Bound, what: str = "values") -> InvalidArgument:
     """The error of a field with too many items."""
     return InvalidArgument(
-        f"the field {field} has {count} values, at most {bound.items} are allowed in one request: "
+        f"the field {field} has {count} {what}, at most {bound.items} are allowed in one request: "
         f"{bound.remedy}"
     )
 
@@ -60,36 +59,46 @@ def refuse(field: str, count: int, bound: Bound) -> InvalidArgument:
 @cache
 def _checks(cls: type[Message]) -> Checks:
     return tuple(
-        (field.name, _check(cls, field), least * BYTES_OF_AN_ITEM - 1)
+        (field.name, _check(cls, field), fewest)
         for field in shape_of(cls).fields
-        if (least := _least(cls, field, ())) is not None
+        if (fewest := _fewest_bytes(cls, field, ())) is not None
     )
 
 
 def _bound(cls: type[Message], field: FieldShape) -> Bound | None:
     is_free = field.kind in FREE_FORM
     if not is_free and not field.container:
-        return None
+        return BOUNDS.get(f"{cls.__name__}.{field.name}")
     return bound_of(cls.__name__, field.name, is_free=is_free)
 
 
-def _least(cls: type[Message], field: FieldShape, above: tuple[type[Message], ...]) -> int | None:
-    """The smallest bound in a field; None where there is none."""
+def _is_text(field: FieldShape) -> bool:
+    return field.kind in TEXTS and not field.container
+
+
+def _fewest_bytes(
+    cls: type[Message], field: FieldShape, above: tuple[type[Message], ...]
+) -> int | None:
+    """Of a body that can be over a bound in a field; None where there is none."""
     own = _bound(cls, field)
-    found = [] if own is None else [own.items]
+    found = []
+    if own is not None:  # a value has one byte at least, and a comma before the next
+        found.append(own.items if _is_text(field) else 2 * own.items - 1)
     if field.kind == "message" and field.target not in above:
         for inner in shape_of(field.target).fields:
-            least = _least(field.target, inner, (*above, cls))
-            if least is not None:
-                found.append(least)
+            fewest = _fewest_bytes(field.target, inner, (*above, cls))
+            if fewest is not None:
+                found.append(fewest)
     return min(found, default=None)
 
 
 def _check(cls: type[Message], field: FieldShape) -> Callable[[Any, str], None]:
     bound = _bound(cls, field)
     is_free = field.kind in FREE_FORM
+    what = "characters" if _is_text(field) else "values"
     is_deep = field.kind == "message" and any(
-        _least(field.target, inner, (cls,)) is not None for inner in shape_of(field.target).fields
+        _fewest_bytes(field.target, inner, (cls,)) is not None
+        for inner in shape_of(field.target).fields
     )
 
     def check(value: Any, above: str) -> None:
@@ -97,7 +106,7 @@ def _check(cls: type[Message], field: FieldShape) -> Callable[[Any, str], None]:
         if bound is not None:
             count = _count(value, bound.items) if is_free else len(value)
             if count > bound.items:
-                raise refuse(name, count, bound)
+                raise refuse(name, count, bound, what)
         if is_deep:
             for item in _items(field, value):
                 for inner, check_inner, _ in _checks(field.target):
