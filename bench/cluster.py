@@ -29,6 +29,8 @@ PASSWORD = "Bench1marks"
 HOST = "127.0.0.1"
 NAME = "bench"
 COMMAND_LIMIT_S = 120.0
+SIMULATED_MACHINES = "127.1.0.0/16"
+"""The network in which each simulated agent has an address of its own."""
 
 
 class Cluster:
@@ -56,9 +58,11 @@ class Cluster:
 
     def up(self, agents: int = 1) -> None:
         """Start it with so many agents of one slot; returns when the command does."""
+        config = self.directory / "master.yaml"
+        config.write_text(json.dumps({"security": {"agent_networks": [SIMULATED_MACHINES]}}))
         self.det(
             *("deploy", "local", "cluster-up", "--cluster-name", NAME, "--no-gpu"),
-            *("--agents", str(agents)),
+            *("--agents", str(agents), "--master-config-path", str(config)),
             *("--master-port", str(self.port), "--initial-user-password", PASSWORD),
             # Its own account may not be able to read this Python.
             *(("--task-account", "root") if os.geteuid() == 0 else ()),

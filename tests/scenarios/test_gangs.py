@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from bench.cluster import SIMULATED_MACHINES
 from bench.simulated_agents import Fleet, settings_for
 from tests.agent_link import Listener, listening, until
 from tests.api.client import Client
@@ -21,6 +22,7 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.tasks.allocations import Allocations
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
+from determined_master.settings.security import Security
 from determined_master.store.db import Address, Database
 
 pytestmark = pytest.mark.slow
@@ -32,6 +34,7 @@ def settings(reconnect_wait_s: float) -> Settings:
     return Settings(
         host="127.0.0.1",
         checkpoint_storage={"type": "shared_fs", "host_path": "/tmp/storage"},
+        security=Security(agent_join="open", agent_networks=(SIMULATED_MACHINES,)),
         resource_pools=(
             ResourcePool(pool_name="default", agent_reconnect_wait_s=reconnect_wait_s),
         ),
