@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from determined_master.api.app import Api
 from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.cors import Cors
+from determined_master.api.proxy.own_origin import ServiceOrigin
 from determined_master.api.table import all_routes
 from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, build_backends
 from determined_master.composition.effects import register_effects
@@ -61,7 +62,7 @@ class App:
             all_routes(),
             self.services,
             base.identities,
-            service_address=settings.proxy.address,
+            origin=_service_origin(settings),
             bodies=Bodies(Path(settings.cache.cache_dir) / "bodies"),
         )
         self.asgi: Asgi = Cors(self._api) if settings.enable_cors else self._api
@@ -82,3 +83,18 @@ class App:
     def _trigger_planning(self, pool: str) -> None:
         self._news.pool(pool)
         self._queues.loops.trigger_planning(pool)
+
+
+def _service_origin(settings: Settings) -> ServiceOrigin | None:
+    """Where browsers open services of tasks.
+
+    The default port is known to lead to this master only for browsers that come to its own port,
+    and not by way of another program that forwards them.
+    """
+    if not settings.service_address:
+        return None
+    return ServiceOrigin(
+        settings.service_address,
+        port=settings.proxy.port or 0,
+        master_port=0 if settings.proxy.address else settings.port,
+    )

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import uvicorn
 import uvloop
 
@@ -24,6 +25,7 @@ from determined_master.domain.errors import DetError
 from determined_master.server import open_files
 from determined_master.server.forwarded import ServerConfig
 from determined_master.server.framed_socket import FramedSocket
+from determined_master.server.listeners import listen
 from determined_master.server.logs import configure_logging
 from determined_master.server.proxied_http import ProxyingHttp
 from determined_master.server.service_status import show_status
@@ -103,9 +105,11 @@ async def _run(chosen: settings.Settings) -> None:
 
 async def _serve(chosen: settings.Settings, address: Address) -> None:
     open_files.raise_limit()
-    listeners = [_listen(chosen.host, chosen.port)]
-    if chosen.proxy.port:
-        listeners.append(_listen(chosen.host, chosen.proxy.port, option="proxy.port"))
+    has_default = chosen.proxy.port is None and not chosen.proxy.address
+    asked_port = None if has_default else chosen.proxy.port or 0
+    listeners, services_port = listen(chosen.host, chosen.port, asked_port)
+    proxy = msgspec.structs.replace(chosen.proxy, port=services_port)
+    chosen = msgspec.structs.replace(chosen, proxy=proxy)
     passwords = Passwords()
     pool = await open_database(address)
     try:
@@ -219,21 +223,6 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def _listen(host: str, port: int, *, option: str = "--port or --host") -> socket.socket:
-    try:
-        return socket.create_server((host, port), backlog=2048)
-    except OSError as error:
-        raise OSError(
-            f"port {port} of {host or 'all addresses'} cannot be used: {_reason(error)}; "
-            f"stop the program that listens there, or choose another with {option}"
-        ) from None
-
-
-def _reason(error: OSError) -> str:
-    """Why: asyncio and `create_server` add the address to the system's text."""
-    return (error.strerror or str(error)).partition(" (while")[0]
 
 
 if __name__ == "__main__":

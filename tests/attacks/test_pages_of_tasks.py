@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from tests.api.proxy.proxied import Backend, Reply, ask, exchange, listening, ru
 from tests.ready_database import ready_database
 
 from determined_master.api.app import Api
+from determined_master.api.proxy.own_origin import ServiceOrigin
 from determined_master.api.table import all_routes
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
@@ -25,6 +27,7 @@ from determined_master.store.db import Address, open_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 OWN_ADDRESS = "http://{service}.tasks:8081"
+SECOND_PORT = "a second port"
 PAGE = ("Accept: text/html", "Sec-Fetch-Mode: navigate")
 
 
@@ -33,17 +36,15 @@ class Place(NamedTuple):
     port: int
     token: str
     task_port: Backend
+    services_port: int = 0
+    """The second one, where there is one."""
 
     @property
     def cookie(self) -> str:
         return f"Cookie: auth={self.token}"
 
 
-def served(services: Services, address: str) -> Api:
-    return Api(all_routes(), services, services[Identities], service_address=address)
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module", params=["", OWN_ADDRESS])
+@pytest_asyncio.fixture(loop_scope="module", scope="module", params=["", OWN_ADDRESS, SECOND_PORT])
 async def place(
     request: pytest.FixtureRequest, postgres: Address, passwords: Passwords
 ) -> AsyncIterator[Place]:
@@ -53,15 +54,25 @@ async def place(
         running_services(address, pool, passwords) as (services, _),
         listening() as backend,
     ):
-        api = served(services, request.param)
-        async with serving(api) as port:
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+        master_port, port = (each.getsockname()[1] for each in sockets)
+        origins = {
+            "": None,
+            OWN_ADDRESS: ServiceOrigin(OWN_ADDRESS),
+            SECOND_PORT: ServiceOrigin(
+                f"http://{{host}}:{port}", port=port, master_port=master_port
+            ),
+        }
+        api = Api(all_routes(), services, services[Identities], origin=origins[request.param])
+        async with serving(api, sockets):
             opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
-            yield Place(services, port, opened.token, backend)
+            yield Place(services, master_port, opened.token, backend, port)
         api.close()
 
 
 shared = pytest.mark.parametrize("place", [""], indirect=True)
 apart = pytest.mark.parametrize("place", [OWN_ADDRESS], indirect=True)
+second = pytest.mark.parametrize("place", [SECOND_PORT], indirect=True)
 
 
 async def at(place: Place, host: str, path: str, *headers: str) -> Reply:
@@ -216,6 +227,8 @@ COOKIES = {
     "__host-x=evil": "",
     "__Secure-x=1; Secure": "",
     "det_service=evil": "",
+    "det_device=evil": "",
+    "det_ticket_12345678=evil": "",
     "=auth=evil": "",
     "auth": "",
     "": "",
@@ -303,3 +316,167 @@ async def test_the_login_opens_no_page_at_the_masters_origin(place: Place) -> No
     assert (await ask(place.port, path, bearer)).status == 200, "programs need no other address"
     at_own = await at(place, f"{task.id}-8080.tasks:8081", path, cookie)
     assert at_own.status == 401, "the login's cookie is none of the service's"
+
+
+async def entered(place: Place, path: str, *headers: str) -> tuple[Reply, list[str], str]:
+    """A browser opens a page: the master's answer, its cookies, and the address it leads to."""
+    host = f"127.0.0.1:{place.port}"
+    moved = await ask(place.port, path, *headers, *PAGE, host=host)
+    assert moved.status == 303, moved
+    cookies = [moved.headers["set-cookie"]] if "set-cookie" in moved.headers else []
+    location = moved.headers["location"]
+    assert location.startswith(f"http://127.0.0.1:{place.services_port}{path.partition('?')[0]}")
+    return moved, cookies, location.removeprefix(f"http://127.0.0.1:{place.services_port}")
+
+
+async def at_services(place: Place, path: str, *headers: str, **more: Any) -> Reply:
+    host = f"127.0.0.1:{place.services_port}"
+    return await ask(place.services_port, path, *headers, host=host, **more)
+
+
+async def passed(place: Place, path: str) -> str:
+    """The header with the pass of a visitor who has opened a page."""
+    _, [proof], target = await entered(place, path, place.cookie)
+    assert proof.startswith("det_ticket_")
+    assert f"; Path={path}; HttpOnly; SameSite=Lax; Max-Age=60" in proof
+    cookies = f"{place.cookie}; {proof.partition(';')[0]}"
+    answer = await at_services(place, target, cookies, *PAGE)
+    assert answer.status == 303
+    cookie = answer.headers["set-cookie"]
+    assert f"; Path={path}; HttpOnly; SameSite=Lax" in cookie
+    return "Cookie: " + cookie.partition(";")[0]
+
+
+@second
+async def test_a_browser_opens_a_page_at_the_second_port(place: Place) -> None:
+    path = own_task(place, await user_id(place))
+    visitor = await passed(place, path)
+    before = len(place.task_port.heads)
+    page = await at_services(place, path, visitor, *PAGE)
+    assert not is_sandboxed(page)
+    assert b"cookie" not in place.task_port.heads[before].lower()
+    other = own_task(place, await user_id(place))
+    assert (await at_services(place, other, visitor)).status == 401, "the pass is for one service"
+    moved = await at_services(place, path, place.cookie, *PAGE)
+    assert (moved.status, moved.headers["location"]) == (
+        303,
+        f"http://127.0.0.1:{place.port}{path}",
+    ), "the login cookie is not read"
+    assert (await at_services(place, path, place.cookie)).status == 401
+
+
+@second
+@pytest.mark.parametrize("port", ["", "is_unauthenticated"])
+@pytest.mark.parametrize("is_owner", [True, False])
+async def test_services_of_one_origin_are_sandboxed_from_each_other(
+    place: Place, is_owner: bool, port: str
+) -> None:
+    owner = await user_id(place) if is_owner else 999
+    path = own_task(place, owner, **({port: True} if port else {}))
+    visitor = await passed(place, path)
+    page = await at_services(place, path, visitor, *PAGE)
+    assert is_sandboxed(page) == (not is_owner or bool(port))
+    for carrier in ("Basic eDp5", "nonsense", f"Bearer {place.token}"):
+        more = await at_services(place, path, visitor, f"Authorization: {carrier}", *PAGE)
+        assert is_sandboxed(more)
+    if port:
+        assert is_sandboxed(await at_services(place, path, *PAGE))
+
+
+@second
+async def test_a_ticket_of_somebody_else_opens_nothing(place: Place) -> None:
+    """A page that sees its visitor as its owner could act in all others of this origin."""
+    path = own_task(place, await user_id(place))
+    _, [proof], target = await entered(place, path, place.cookie)
+    stolen = await at_services(place, target, *PAGE)
+    assert "set-cookie" not in stolen.headers
+    again = await at_services(place, target, f"Cookie: {proof.partition(';')[0]}", *PAGE)
+    assert "set-cookie" not in again.headers, "a ticket is good for one exchange"
+
+
+@second
+async def test_two_passes_of_two_users_are_none(place: Place) -> None:
+    path = own_task(place, await user_id(place))
+    mine = await passed(place, path)
+    opened = await place.services[Auth].login("admin", PASSWORD, is_hashed=False)
+    theirs = await passed(place._replace(token=opened.token), path)
+    both = f"{mine}; {theirs.removeprefix('Cookie: ')}"
+    assert (await at_services(place, path, both)).status == 401
+
+
+@second
+@pytest.mark.parametrize("path", ["/api/v1/me", "/", "/det/", "/info", "/api/v1/auth/login"])
+async def test_the_second_port_serves_services_alone(place: Place, path: str) -> None:
+    for headers in ((place.cookie,), (f"Authorization: Bearer {place.token}",)):
+        assert (await at_services(place, path, *headers)).status == 404
+    socket_of = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+    live = await at_services(
+        place, "/api/ui/v1/live", place.cookie, *socket_of, key,
+        f"Origin: http://127.0.0.1:{place.services_port}",
+    )  # fmt: skip
+    assert live.status == 404
+
+
+@second
+async def test_programs_reach_services_at_both_ports(place: Place) -> None:
+    path, bearer = own_task(place, 999), f"Authorization: Bearer {place.token}"
+    host = f"127.0.0.1:{place.port}"
+    for answer in (
+        await ask(place.port, path, bearer, host=host),
+        await at_services(place, path, bearer),
+        await at_services(place, path, bearer, method="POST", body=b"x"),
+    ):
+        assert answer.status == 200
+        assert is_sandboxed(answer)
+    page = ("Sec-Fetch-Mode: cors", "Sec-Fetch-Site: same-origin")
+    for headers in ((place.cookie,), (place.cookie, *page), (bearer, *page)):
+        answer = await ask(place.port, path, *headers, host=host)
+        assert answer.status == 403
+        assert f"http://127.0.0.1:{place.services_port}{path}".encode() in answer.body
+
+
+@second
+async def test_a_browser_at_another_address_stays_at_the_masters_address(place: Place) -> None:
+    """The second port may not be forwarded: the sandbox holds there."""
+    path = own_task(place, 999)
+    for host in ("det.example.com", "localhost:9999", "a b:1"):
+        answer = await ask(place.port, path, place.cookie, *PAGE, host=host)
+        assert is_sandboxed(answer)
+    for header in ("X-Forwarded-For: 10.0.0.1", "Forwarded: for=x", "Via: 1.1 x"):
+        host = f"127.0.0.1:{place.port}"
+        assert is_sandboxed(await ask(place.port, path, place.cookie, header, *PAGE, host=host))
+
+
+@second
+async def test_the_web_ui_may_show_the_page_in_a_frame(place: Place) -> None:
+    policies = {
+        "Content-Security-Policy: frame-ancestors 'self'; report-uri /x": (
+            "content-security-policy: frame-ancestors 'self' MASTER; report-uri /x"
+        ),
+        "Content-Security-Policy: default-src x; frame-ancestors 'none'": (
+            "content-security-policy: default-src x; frame-ancestors 'none'"
+        ),
+        "X-Frame-Options: SAMEORIGIN": "content-security-policy: frame-ancestors 'self' MASTER",
+        "X-Frame-Options: DENY": "x-frame-options: DENY",
+    }
+    path = own_task(place, await user_id(place))
+    visitor = await passed(place, path)
+    sent: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await place.task_port.head(reader)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{sent[-1]}\r\n\r\n"
+        writer.write(head.encode())
+
+    before, place.task_port.serve = place.task_port.serve, serve
+    try:
+        for policy, expected in policies.items():
+            sent.append(policy)
+            answer = await at_services(place, path, visitor, *PAGE)
+            name, _, value = expected.partition(": ")
+            assert answer.headers[name] == value.replace(
+                "MASTER", f"http://127.0.0.1:{place.port}"
+            )
+    finally:
+        place.task_port.serve = before

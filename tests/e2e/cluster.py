@@ -89,6 +89,8 @@ class Cluster(ClusterApi):
         """The master's file, as it is at its next start."""
         self._pools = pools
         self.port = free_port()
+        self.services_port = free_port()
+        """Where browsers open services of tasks; 0 for the master's own port."""
         super().__init__(f"{'https' if https else 'http'}://127.0.0.1:{self.port}")
         self.port_of_agents = self.port
         """Where agents and tasks find the master; another one when something stands between."""
@@ -145,6 +147,7 @@ class Cluster(ClusterApi):
             "master",
             "determined_master.main",
             *("--host", self.host, "--port", str(self.port)),
+            *("--proxy-port", str(self.services_port)),
             *("--db-data-dir", str(self.root / "db" / "pg")),
             *("--security-initial-user-password", PASSWORD),
             *("--security-agent-join-token-file", str(self.join_token)),

@@ -97,7 +97,7 @@ async def test_the_client_of_a_websocket_is_that_behind_the_proxy() -> None:
         await send({"type": "websocket.close"})
 
     for trusted, address in ((["127.0.0.0/8"], "9.9.9.9"), ([], "127.0.0.1")):
-        async with serving(app, trusted) as port:  # type: ignore[arg-type]
+        async with serving(app, trusted=trusted) as port:  # type: ignore[arg-type]
             headers = {"X-Forwarded-For": "1.1.1.1, 9.9.9.9"}
             with pytest.raises(Exception, match="403"):
                 await connect(

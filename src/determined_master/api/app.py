@@ -34,8 +34,8 @@ from determined_master.api.http.middleware import (
 )
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
-from determined_master.api.proxy.entrance import Moved, enter
-from determined_master.api.proxy.own_origin import SERVICES, ServiceOrigin
+from determined_master.api.proxy.entrance import enter
+from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
 from determined_master.api.upstream.connection import Header
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
@@ -78,7 +78,7 @@ class Api:
         authenticator: Authenticator,
         *,
         recheck_s: float = RECHECK_S,
-        service_address: str = "",
+        origin: ServiceOrigin | None = None,
         bodies: Bodies | None = None,
     ) -> None:
         """
@@ -87,7 +87,7 @@ class Api:
             services: given to the routes that name them.
             authenticator: knows the tokens of users and tasks.
             recheck_s: how often callers that keep a connection open are authorized again.
-            service_address: where browsers open services of tasks; empty for the master's own.
+            origin: where browsers open services of tasks; None for the master's own origin.
             bodies: the incomplete ones; None for temporary files.
 
         Raises:
@@ -98,7 +98,7 @@ class Api:
         self._authenticator = authenticator
         self._recheck_s = recheck_s
         self._bodies = bodies or Bodies()
-        self._origin = ServiceOrigin(service_address) if service_address else None
+        self._origin = origin
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._table = build_table(route.bind(services) for route in routes)
@@ -113,7 +113,7 @@ class Api:
         kind = scope["type"]
         if kind == "http":
             http = Http(scope)
-            if self._origin is not None and self._is_misplaced(http, self._origin):
+            if self._is_misplaced(http):
                 text = f"only services of tasks are served at this address: {http.path} is not one"
                 await plain.send_text_error(send, 404, text)
             elif scope["raw_path"].startswith(PREFIXES):
@@ -214,7 +214,7 @@ class Api:
         entry = await enter(
             http, parameters["service"], self._proxies, self._authenticator, self._origin
         )
-        if isinstance(entry, Moved):
+        if isinstance(entry, Move):
             await _redirect(send, entry.location, entry.cookie)
             return
         who = entry.caller or ANONYMOUS
@@ -223,10 +223,11 @@ class Api:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
         await route.handler(call, entry, receive, send, *route.given)
 
-    @staticmethod
-    def _is_misplaced(http: Http, origin: ServiceOrigin) -> bool:
+    def _is_misplaced(self, http: Http) -> bool:
         """Whether a page of a task could read this answer, as it is of the same origin."""
-        return origin.is_at(http) and not http.raw_path.startswith(SERVICES)
+        if self._origin is None or http.raw_path.startswith(SERVICES):
+            return False
+        return self._origin.is_at(http)
 
     async def _run_plain(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -286,6 +287,9 @@ class Api:
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Http(scope)
+        if self._is_misplaced(http):
+            await _refuse_socket(scope, send, 404, f"{http.path} is not served at this address")
+            return
         socket = WebSocket(scope, receive, send)
         match = self._table.find(http.raw_path)
         target = None if match is None else match.targets.get("WS")

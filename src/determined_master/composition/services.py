@@ -237,7 +237,7 @@ def _for_web_ui(base: Foundation, work: Work, memory: AnswerMemory) -> tuple[obj
     logos = base.settings.ui_customization.logo_paths
     files = WebUi(
         base.settings.root,
-        base.settings.proxy.address,
+        base.settings.service_address,
         None if logos is None else msgspec.structs.asdict(logos),
     )
     charts = Charts(db, work.flusher.points, memory)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from determined_master.settings.sections import WebhookSettings
     from determined_master.settings.security import Authz
 
+MAX_PORT = 65535
 MAX_RETENTION_DAYS = 32767
 AUTHZ_TYPES = ("basic", "rbac")
 LOGO_ENDINGS = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -234,8 +235,12 @@ def _check_proxy(settings: Settings, report: ProblemReport) -> None:
         if parts.scheme not in ("http", "https") or not parts.netloc or not is_plain:
             text = f"must be http(s)://HOST[:PORT] but found {proxy.address!r}"
             report.problem("root.proxy.address", text)
-    elif proxy.port:
-        report.problem("root.proxy.address", "must be set when proxy.port is")
+        elif "{host}" in proxy.address and (parts.hostname != "{host}" or not proxy.port):
+            text = f"{{host}} must be the whole HOST, and needs proxy.port: {proxy.address!r}"
+            report.problem("root.proxy.address", text)
+    if proxy.port is not None and not 0 <= proxy.port <= MAX_PORT:
+        text = f"must be from 0 to {MAX_PORT} but found {proxy.port}"
+        report.problem("root.proxy.port", text)
     if proxy.port and proxy.port == settings.port:
         report.problem("root.proxy.port", f"must differ from port, which is {settings.port} too")
 

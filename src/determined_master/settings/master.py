@@ -161,6 +161,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.host in LOOPBACK
 
     @property
+    def service_address(self) -> str:
+        """Where browsers open services of tasks; empty for the master's own address."""
+        proxy = self.proxy
+        if proxy.address or not proxy.port:
+            return proxy.address
+        return f"{'https' if self.security.tls.cert else 'http'}://{{host}}:{proxy.port}"
+
+    @property
     def has_own_database(self) -> bool:
         """Whether the master runs its own PostgreSQL."""
         return not self.db.host

@@ -51,14 +51,20 @@ class Proxy(Struct, frozen=True, kw_only=True):
             description=(
                 "Address at which browsers open services of tasks, as http(s)://HOST[:PORT]. It "
                 "must lead to this master. With {service} in HOST each service has an origin of "
-                "its own. Empty: the master's own address; pages of other users are sandboxed."
+                "its own; {host} as HOST stands for the host at which a browser reached the "
+                "master. Empty: the master's host at proxy.port."
             )
         ),
     ] = ""
     port: Annotated[
-        int,
-        Meta(ge=0, le=65535, description="Port on which the master listens for it; 0 for none."),
-    ] = 0
+        int | None,
+        Meta(
+            description=(
+                "Port on which the master listens for services of tasks; 0 for none. Default: "
+                "1000 more than port, if it is free and proxy.address is empty."
+            ),
+        ),
+    ] = None
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):

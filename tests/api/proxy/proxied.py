@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -103,7 +104,9 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(api: Api, trusted: Sequence[str] = ()) -> AsyncIterator[int]:
+async def serving(
+    api: Api, sockets: list[socket.socket] | None = None, trusted: Sequence[str] = ()
+) -> AsyncIterator[int]:
     """The API over a socket, as the master serves it; its port."""
     config = ServerConfig(
         api, http=ProxyingHttp, ws=AgentSocket, lifespan="off", log_config=None, port=0,
@@ -112,10 +115,11 @@ async def serving(api: Api, trusted: Sequence[str] = ()) -> AsyncIterator[int]:
     )  # fmt: skip
     config.trusted_proxies = networks_of(trusted)
     server = _Server(config)
-    running = asyncio.create_task(server.serve())
+    running = asyncio.create_task(server.serve(sockets))
     await asyncio.wait_for(server.is_up.wait(), DEADLINE_S)
     try:
-        yield server.servers[0].sockets[0].getsockname()[1]
+        listening = sockets or server.servers[0].sockets
+        yield listening[0].getsockname()[1]
     finally:
         server.should_exit = True
         await asyncio.wait_for(running, DEADLINE_S)

@@ -28,7 +28,7 @@ async def running_master(
         running_services(address, pool, passwords) as (services, _),
     ):
         api = Api(all_routes(), services, services[Identities])
-        async with serving(api, trusted) as port:
+        async with serving(api, trusted=trusted) as port:
             opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
             yield Master(services, port, opened.token)
         api.close()

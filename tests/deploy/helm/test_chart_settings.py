@@ -45,6 +45,9 @@ def test_the_master_accepts_what_the_chart_renders(name: str, tmp_path: Path) ->
     assert isinstance(manager, KubernetesManager)
     assert manager.max_slots_per_pod == VALUES[name]["maxSlotsPerPod"]
     assert settings.port == 8081
+    if settings.proxy.port:  # a load balancer: nothing else leads to a second port
+        assert settings.proxy.port == 9081
+        assert settings.proxy.address in ("http://{host}:9080", "https://{host}:9080")
     assert settings.db.host
     assert settings.db.password
     assert settings.security.initial_user_password

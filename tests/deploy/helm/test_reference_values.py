@@ -98,8 +98,9 @@ def test_the_service_has_its_port_ranges_and_annotations(tmp_path: Path) -> None
         loadBalancerSourceRanges=["10.0.0.0/8"],
         masterService={"annotations": {"a": "b"}},
     )[SERVICE]
-    [port] = service["spec"]["ports"]
+    port, services = service["spec"]["ports"]
     assert (port["port"], port["targetPort"]) == (9000, 8081)
+    assert (services["port"], services["targetPort"]) == (10000, 9081)
     assert service["spec"]["loadBalancerSourceRanges"] == ["10.0.0.0/8"]
     assert service["metadata"]["annotations"] == {"a": "b"}
     assert service["metadata"]["labels"]["determined.ai/master-service"] == "true"

@@ -2,6 +2,12 @@
 {{- define "determined.masterConfig" -}}
 {{- $v := .Values -}}
 {{- $config := dict "port" 8081 -}}
+{{- $proxy := dict "port" 0 -}}
+{{- with include "determined.servicesPort" . -}}
+{{- $scheme := ternary "https" "http" (not (empty $v.tlsSecret)) -}}
+{{- $proxy = dict "port" 9081 "address" (printf "%s://{host}:%s" $scheme .) -}}
+{{- end -}}
+{{- $_ := set $config "proxy" $proxy -}}
 {{- $_ := set $config "cache" (dict "cache_dir" "/var/cache/determined") -}}
 {{- $_ := set $config "log" (dict "level" $v.logLevel "color" $v.logColor) -}}
 {{- with $v.clusterName }}{{- $_ := set $config "cluster_name" . -}}{{- end -}}
@@ -22,6 +28,15 @@
 {{- with $retention }}{{- $_ := set $config "retention_policy" . -}}{{- end -}}
 {{- $_ := set $config "observability" $v.observability -}}
 {{- toYaml (mergeOverwrite $config (deepCopy $v.masterConfig)) -}}
+{{- end -}}
+
+{{/* The Service's port for pages of tasks, which have an origin of their own; empty without one.
+An ingress, a route or node ports lead to the master's own port alone. */}}
+{{- define "determined.servicesPort" -}}
+{{- $port := add .Values.masterPort 1000 -}}
+{{- if not (or .Values.ingress.enabled .Values.openshiftRoute.enabled .Values.useNodePortForMaster (gt $port 65535)) -}}
+{{- $port -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "determined.dbConfig" -}}

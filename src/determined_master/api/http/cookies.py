@@ -7,7 +7,7 @@ at `;` alone, as browsers join it (RFC 6265 5.4); nothing in a name or value mak
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from determined_master.domain.errors import InvalidArgument
 
@@ -55,14 +55,14 @@ def values(header: bytes, name: str) -> list[str]:
     return [value.decode("latin-1") for each, value in pairs(header) if each == key]
 
 
-def without(header: bytes, names: tuple[bytes, ...]) -> bytes:
-    """The header without the cookies of these names, the others as they came.
+def without(header: bytes, is_dropped: Callable[[bytes], bool]) -> bytes:
+    """The header without the cookies of some names, the others as they came.
 
     A cookie without a name is left out too: another reader could take its value for a pair.
     """
-    parts = header.split(b";")
-    names = (*names, b"")
-    return b";".join(part for part in parts if _name_of(part) not in names).strip()
+    named = [(part, _name_of(part)) for part in header.split(b";")]
+    passed = [part for part, name in named if name and not is_dropped(name)]
+    return b";".join(passed).strip()
 
 
 def login_token(header: bytes, *, is_secure_page: bool) -> str:

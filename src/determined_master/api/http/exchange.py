@@ -124,6 +124,12 @@ class Http:
         return str(client[0]) if client else ""
 
     @property
+    def server_port(self) -> int:
+        """The port at which the master received it; 0 where it is not known."""
+        server = self._scope.get("server")
+        return int(server[1] or 0) if server else 0
+
+    @property
     def takeover(self) -> Takeover | None:
         """Takes the connection over, if the request is for a WebSocket."""
         found: Takeover | None = self._scope.get("extensions", {}).get(TAKEOVER)

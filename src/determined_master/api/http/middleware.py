@@ -68,8 +68,12 @@ class Entry(msgspec.Struct, frozen=True):
     viewer_id: int = 0
     """The user of the cookie that came with the request, if no header held credentials; 0 for
     none."""
+    viewer_token: str = ""
+    """The viewer's."""
     is_alone: bool = False
     """Whether the service has an origin that it shares with nothing else."""
+    framed_by: str = ""
+    """The master's origin, if it is another one than that of the page."""
 
 
 class SignIn(Unauthenticated):
@@ -116,18 +120,18 @@ async def admit_to_service(
     found = [await _find_caller(token, authenticator) for token in sent]
     queried = [] if own_token or not in_query else [await _find_caller(in_query, authenticator)]
     spent = frozenset(token for token, caller in (*found, *queried) if caller is not None)
-    viewer_id = 0
+    viewer, viewer_id = "", 0
     if not (http.authorization or http.allocation_token):
-        callers = [caller for token, caller in found if caller is not None and caller.is_active]
-        viewer_id = callers[0].user_id if callers else 0
+        active = [(t, c.user_id) for t, c in found if c is not None and c.is_active]
+        viewer, viewer_id = active[0] if active else ("", 0)
     if is_open or own_token:
-        return Entry(spent=spent, viewer_id=viewer_id)
+        return Entry(spent=spent, viewer_id=viewer_id, viewer_token=viewer)
     for token, caller in found:
         if caller is not None and caller.is_active:
             if token in (by_cookie, remembered):
                 check_origin(http)
             http.token = token
-            return Entry(caller, spent, viewer_id=viewer_id)
+            return Entry(caller, spent, viewer_id=viewer_id, viewer_token=viewer)
     if found or "text/html" in http.header("accept"):
         path = http.raw_path.decode("latin-1") + (f"?{http.query}" if http.query else "")
         raise SignIn(path, path_prefix(http))

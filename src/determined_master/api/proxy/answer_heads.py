@@ -7,9 +7,10 @@ Source: RFC 9110, RFC 6265 4.1, task-contract 7.7.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from determined_master.api.proxy.heads import BAD_VALUE, OWN_COOKIES, of_the_message
+from determined_master.api.proxy.heads import BAD_VALUE, is_own_cookie, of_the_message
 from determined_master.api.upstream.connection import Header
 
 _BODY = (
@@ -75,29 +76,43 @@ ALLOWED = frozenset(
 VARY: Header = (b"vary", b"Cookie, Authorization")
 """A page that its owner is shown without a sandbox is not cached for somebody else."""
 _COOKIE = b"set-cookie"
-_RESERVED = frozenset(name.lower() for name in OWN_COOKIES)
 _PREFIXES = (b"__host-", b"__http-", b"__secure-")
 _ATTRIBUTES = frozenset({b"expires", b"max-age", b"secure", b"httponly", b"samesite", b"path"})
+_ANCESTORS = re.compile(rb"(?i)\bframe-ancestors(?!\s+'none')[^;,]*[^;,\s]")
 MAX_COOKIE_BYTES = 4096
 """As in browsers."""
 
 
-def sent_back(headers: Iterable[Header], path: bytes) -> list[Header]:
+def sent_back(headers: Iterable[Header], path: bytes, framed_by: str = "") -> list[Header]:
     """The headers of an answer that the client is given.
 
     Args:
         headers: as they came, names in lower case.
         path: of the service on the master; all of its paths start with it.
+        framed_by: the master's origin, if the service has another one: its web UI shows pages in
+            frames, which pages allow to their own origin at best.
     """
     passed = [VARY]
     for name, value in of_the_message(headers):
         if BAD_VALUE.search(value):
             continue
         if name in ALLOWED:
-            passed.append((name, value))
+            passed.append(
+                _framed((name, value), framed_by.encode()) if framed_by else (name, value)
+            )
         elif name == _COOKIE and (cookie := service_cookie(value, path)):
             passed.append((name, cookie))
     return passed
+
+
+def _framed(header: Header, by: bytes) -> Header:
+    """The header of a page that its own origin may frame, so that another one may, too."""
+    name, value = header
+    if name == b"x-frame-options" and value.strip().lower() == b"sameorigin":
+        return b"content-security-policy", b"frame-ancestors 'self' " + by
+    if name == b"content-security-policy":
+        return name, _ANCESTORS.sub(lambda match: match[0] + b" " + by, value)
+    return header
 
 
 def service_cookie(value: bytes, path: bytes) -> bytes:
@@ -109,7 +124,7 @@ def service_cookie(value: bytes, path: bytes) -> bytes:
     pair, *rest = value.split(b";")
     name, _, content = pair.partition(b"=")
     name, content = name.strip(b" \t"), content.strip(b" \t")
-    if not name or name.lower() in _RESERVED or name.lower().startswith(_PREFIXES):
+    if not name or is_own_cookie(name) or name.lower().startswith(_PREFIXES):
         return b""
     attributes: dict[bytes, bytes] = {}
     for part in rest:

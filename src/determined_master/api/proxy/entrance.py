@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec.structs import replace
 
 from determined_master.api.http.exchange import Http
-from determined_master.api.http.middleware import Entry, SignIn, admit_to_service, check_origin
+from determined_master.api.http.middleware import Entry, SignIn, admit_to_service
 from determined_master.api.proxy.heads import query_token
-from determined_master.api.proxy.own_origin import ServiceOrigin
+from determined_master.api.proxy.own_origin import Move, ServiceOrigin
 from determined_master.api.proxy.routes import find_service
 from determined_master.domain.errors import Unauthenticated
 from determined_master.ports.authentication import Authenticator
-from determined_master.services.tasks.proxies import Proxies
-
-
-class Moved(NamedTuple):
-    """The page has another address."""
-
-    location: str
-    cookie: bytes | None = None
+from determined_master.services.tasks.proxies import Proxies, ServiceTarget
 
 
 async def enter(
@@ -29,7 +20,7 @@ async def enter(
     proxies: Proxies,
     authenticator: Authenticator,
     origin: ServiceOrigin | None,
-) -> Entry | Moved:
+) -> Entry | Move:
     """Find out who sends a request to a service.
 
     Args:
@@ -43,15 +34,39 @@ async def enter(
         DetError: as `admit_to_service`, `find_service` and `ServiceOrigin.check`.
     """
     target, own_token = find_service(http, proxies, service_id)
-    is_at_own = origin is not None and origin.is_of(http, service_id)
-    remembered = "" if target is None else proxies.reader_token(target, http.client)
-    if origin is not None and is_at_own:
-        moved = origin.exchange(http, service_id)
-        if moved is not None:
-            return Moved(*moved)
-        remembered = origin.token_of(http, service_id)
-        if remembered:
-            check_origin(http)
+    if origin is not None and origin.is_at(http):
+        return await _enter_apart(http, service_id, target, own_token, authenticator, origin)
+    entry = await admit_to_service(
+        http,
+        authenticator,
+        is_open=target is not None and target.port.is_unauthenticated,
+        own_token=own_token,
+        in_query=query_token(http.raw_query),
+        remembered="" if target is None else proxies.reader_token(target, http.client),
+    )
+    if origin is None or target is None or not origin.reaches(http):
+        return entry
+    if origin.is_navigation(http):
+        token = entry.viewer_token or ("" if entry.caller is None else http.token)
+        return origin.redirect(http, service_id, token)
+    origin.check(http, service_id)
+    return entry
+
+
+async def _enter_apart(
+    http: Http,
+    service_id: str,
+    target: ServiceTarget | None,
+    own_token: str,
+    authenticator: Authenticator,
+    origin: ServiceOrigin,
+) -> Entry | Move:
+    """Admit a request that was sent to the origin of services. The login cookie is not read."""
+    is_of_service = origin.is_of(http, service_id)
+    moved = origin.exchange(http, service_id) if is_of_service else None
+    if moved is not None:
+        return moved
+    shown = origin.pass_of(http, service_id) if is_of_service else None
     try:
         entry = await admit_to_service(
             http,
@@ -59,19 +74,17 @@ async def enter(
             is_open=target is not None and target.port.is_unauthenticated,
             own_token=own_token,
             in_query=query_token(http.raw_query),
-            remembered=remembered,
-            takes_cookie=not is_at_own,
+            remembered=shown.token if shown is not None else "",
+            takes_cookie=False,
         )
     except SignIn as error:
-        if is_at_own:  # its login page is at the master's address
-            raise Unauthenticated("open the page again at the master's own address") from error
-        raise
-    if origin is not None and is_at_own:
-        return replace(entry, is_alone=not origin.is_shared)
-    if origin is None or target is None:
-        return entry
-    if origin.is_navigation(http):
-        token = http.token if entry.caller is not None else ""
-        return Moved(origin.redirect(http, service_id, token))
-    origin.check(http, service_id)
-    return entry
+        location = origin.at_master(http)
+        if location and origin.is_navigation(http) and not http.authorization:
+            return Move(location)
+        # Its login page is at the master's address.
+        raise Unauthenticated("open the page again at the master's own address") from error
+    return replace(
+        entry,
+        is_alone=is_of_service and not origin.is_shared,
+        framed_by=shown.master if shown is not None else "",
+    )

@@ -47,6 +47,8 @@ class Errand(msgspec.Struct, frozen=True):
     """The master's own tokens in the request: no service sees them."""
     key: str = ""
     """The credential that the service accepts from the master alone."""
+    framed_by: str = ""
+    """The master's origin, if the service has another one."""
     is_sandboxed: bool = True
     """Whether the page must not act at the origin at which it is opened."""
 
@@ -190,7 +192,9 @@ async def _answer(errand: Errand, upstream: Upstream, send: Send) -> None:
     status, headers = await upstream.read_head(errand.http.method)
     if status == 101:
         raise BadGateway(f"{errand.target.where} changed to another protocol unasked")
-    await pass_back(errand, upstream, send, status, sent_back(headers, path_of(errand)))
+    await pass_back(
+        errand, upstream, send, status, sent_back(headers, path_of(errand), errand.framed_by)
+    )
 
 
 async def _upload(

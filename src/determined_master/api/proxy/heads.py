@@ -37,7 +37,11 @@ SERVICE_KEY = b"x-determined-service-key"
 BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 PASS_COOKIE = "det_service"
 """Opens one service at an origin of its own; see `own_origin`."""
-OWN_COOKIES = tuple(name.encode() for name in (*cookies.LOGIN_NAMES, PASS_COOKIE))
+TICKET_COOKIE = "det_ticket_"
+"""Begins the name of the cookie that belongs to a ticket."""
+_OWN_COOKIES = frozenset(
+    name.lower().encode() for name in (*cookies.LOGIN_NAMES, cookies.DEVICE, PASS_COOKIE)
+)
 
 
 def check_framing(headers: Iterable[Header]) -> None:
@@ -77,11 +81,17 @@ def passed_on(headers: Iterable[Header], spent: Collection[str]) -> list[Header]
         if name == b"authorization" and _credential(value) in spent:
             continue
         if name == b"cookie":
-            value = cookies.without(value, OWN_COOKIES)
+            value = cookies.without(value, is_own_cookie)
             if not value:
                 continue
         kept.append((name, value))
     return kept
+
+
+def is_own_cookie(name: bytes) -> bool:
+    """Whether a cookie is one of the master's."""
+    name = name.lower()
+    return name in _OWN_COOKIES or name.startswith(TICKET_COOKIE.encode())
 
 
 def with_origin(headers: list[Header], client: str, scheme: str) -> list[Header]:

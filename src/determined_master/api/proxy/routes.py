@@ -75,6 +75,7 @@ async def proxy(
         call.idle,
         entry.spent,
         proxies.key_of(target),
+        framed_by=entry.framed_by,
         is_sandboxed=await _is_sandboxed(entry, target, tasks),
     )
     if target.port.is_tcp and takeover is None:

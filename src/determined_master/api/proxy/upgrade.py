@@ -56,7 +56,7 @@ async def _carry(errand: Errand, upstream: Upstream, takeover: Takeover, send: S
     with contextlib.suppress(OSError):  # it may have answered already
         await upstream.send(head_of(errand, more))
     status, headers = await upstream.read_head("GET")
-    headers = sent_back(headers, path_of(errand))
+    headers = sent_back(headers, path_of(errand), errand.framed_by)
     if status != 101:
         closing = [*headers, (b"connection", b"close")]
         await pass_back(errand, upstream, send, status, closing)

@@ -65,10 +65,11 @@ def policy(nonce: str, host: str, service_address: str) -> str:
     Args:
         nonce: of this answer; elements that carry it may run.
         host: header `Host`. Some browsers do not count WebSockets of the same host as 'self'.
-        service_address: setting `proxy.address`, whose pages are shown in frames.
+        service_address: where pages of tasks are, which are shown in frames.
     """
     sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
-    frames = _frame_source(service_address)
+    name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+    frames = _frame_source(service_address.replace("{host}", name))
     return "; ".join(
         (
             "default-src 'self'",

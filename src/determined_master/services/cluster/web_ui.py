@@ -61,7 +61,7 @@ class WebUi:
         Args:
             root: setting `root`, a directory whose folder `webui` holds the files; where it holds
                 none, those of the package are served.
-            service_address: setting `proxy.address`: pages of tasks are shown in frames.
+            service_address: where pages of tasks are, which are shown in frames.
             logos: setting `ui_customization.logo_paths`: image files by names such as
                 `dark_horizontal`.
         """

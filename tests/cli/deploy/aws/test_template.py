@@ -201,7 +201,7 @@ def test_only_the_named_networks_reach_the_machines(det: Det) -> None:
     }
     rules = [rule for of_group in groups.values() for rule in of_group]
     assert {rule["CidrIp"] for rule in rules} == {"203.0.113.0/24"}
-    assert {rule["FromPort"] for rule in rules} == {8080, 22}
+    assert {rule["FromPort"] for rule in rules} == {8080, 9080, 22}
     assert groups["DatabaseGroup"] == []
 
 

@@ -120,7 +120,11 @@ def test_only_the_named_networks_reach_the_machines(det: Det) -> None:
     rules = [one["body"] for one in found if one.get("request", "").endswith("/firewalls")]
     outside = [rule for rule in rules if "sourceRanges" in rule]
     assert {source for rule in outside for source in rule["sourceRanges"]} == {"203.0.113.0/24"}
-    assert {port for rule in outside for port in rule["allowed"][0]["ports"]} == {"8080", "22"}
+    assert {port for rule in outside for port in rule["allowed"][0]["ports"]} == {
+        "8080",
+        "9080",
+        "22",
+    }
     assert all("sourceTags" in rule for rule in rules if rule not in outside)
 
 

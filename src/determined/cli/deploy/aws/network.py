@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.cloud.options import services_port
 
 Resources = Dict[str, Any]
 DATABASE_PORT, NFS_PORT, SSH_PORT = 5432, 2049, 22
@@ -71,7 +72,12 @@ def _groups(options: Options) -> Resources:
     inbound = {"CidrIp": options.inbound_cidr}
     found: Resources = {
         "MasterGroup": _group(
-            options, "the master", [_rule(options.port, inbound), _rule(SSH_PORT, inbound)]
+            options,
+            "the master",
+            [
+                _rule(port, inbound)
+                for port in (options.port, services_port(options.port), SSH_PORT)
+            ],
         ),
         "AgentGroup": _group(options, "agents", [_rule(SSH_PORT, inbound)]),
         "MasterFromAgents": _between("MasterGroup", options.port, "AgentGroup"),

@@ -57,6 +57,11 @@ class ClusterOptions:
         return f"determined-{self.cluster_id}"
 
 
+def services_port(port: int) -> int:
+    """The port at which a master serves pages of tasks, by its own; the master's default."""
+    return min(port + 1000, 65535)
+
+
 def common(args: argparse.Namespace, port: Optional[int], tag_option: str) -> Dict[str, Any]:
     """The fields of `ClusterOptions` from a command line.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List
 
+from determined.cli.deploy.cloud.options import services_port
 from determined.cli.deploy.gcp import master_config, names
 from determined.cli.deploy.gcp.boot import DISK, start_script
 from determined.cli.deploy.gcp.options import GcpOptions
@@ -66,8 +67,9 @@ def firewalls(options: GcpOptions, project: str) -> List[Resource]:
     master, agent = _tag(options, "master"), _tag(options, "agent")
     port, ssh, all_ports = str(options.port), str(SSH_PORT), "0-65535"
     outside = {"sourceRanges": [options.inbound_cidr]}
+    to_master = [port, str(services_port(options.port)), ssh]
     return [
-        _firewall(options, project, "to-master", [master], [port, ssh], outside),
+        _firewall(options, project, "to-master", [master], to_master, outside),
         _firewall(options, project, "to-agents", [agent], [ssh], outside),
         _firewall(options, project, "agents-to-master", [master], [port], {"sourceTags": [agent]}),
         # Ports of tasks, which the master forwards to, and of ranks, which talk to each other.
