@@ -181,15 +181,24 @@ class LimitedHttp(CoalescingHttp):
             f"the head of the request is larger than {MAX_HEAD_BYTES} bytes: send fewer or "
             "shorter headers, and long parameters in the body"
         )
-        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text)
+        headers = b""
+        cookies = sum(len(value) for name, value in self.headers if name.lower() == b"cookie")
+        if cookies > MAX_HEAD_BYTES // 2:
+            # Pages at any port of this host set cookies for it: nobody may be locked out by them.
+            headers = b'clear-site-data: "cookies"\r\n'
+            text = (
+                f"the cookies of this address have {cookies} bytes: delete them in the browser "
+                "and sign in again. Over TLS and on localhost this answer deletes them"
+            )
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text, headers)
 
-    def _refuse(self, status: HTTPStatus, text: str) -> None:
+    def _refuse(self, status: HTTPStatus, text: str, headers: bytes = b"") -> None:
         self.was_refused = True
         body = json.dumps({"message": text}).encode() + b"\n"
         self.transport.write(
             b"HTTP/1.1 %d %s\r\ncontent-type: application/json; charset=UTF-8\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%s"
-            % (status.value, status.phrase.encode(), len(body), body)
+            b"%scontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            % (status.value, status.phrase.encode(), headers, len(body), body)
         )
         self.transport.close()
 
