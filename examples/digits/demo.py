@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from determined.cli.deploy import layout, running_master
+from determined.cli.deploy import layout, running_master, task_account
 from determined.experimental import client
 
 HERE = Path(__file__).parent
@@ -30,12 +30,19 @@ ENDED = ("COMPLETED", "CANCELED", "ERROR")
 console = Console(highlight=False)
 
 
+def account_options() -> tuple[str, ...]:
+    """Let the demo's own tasks run as root where other accounts cannot run this Python."""
+    if os.geteuid() == 0 and task_account.others_cannot_run():
+        return ("--task-account", "root")
+    return ()
+
+
 def main() -> int:
     """Run all of it; 0 when the search has found what it should."""
     port = port_of_the_cluster()
     console.print(f"[bold]1. A cluster on this machine[/] ({SLOTS} slots, no Docker)")
     det("deploy", "local", "cluster-up", "--cluster-name", CLUSTER, "--master-port", str(port),
-        "--agents", str(SLOTS), "--no-gpu")  # fmt: skip
+        "--agents", str(SLOTS), "--no-gpu", *account_options())  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     os.environ["DET_MASTER"] = address
     client.login(master=address)

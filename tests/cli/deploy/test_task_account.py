@@ -91,3 +91,16 @@ def test_tasks_run_as_the_account_and_write_checkpoints(
     assert owners == [(1007, 1008)]
     plain = configs.of_master(cluster, configs.MasterOptions())
     assert "default_task" not in plain["security"]
+
+
+@needs_root
+def test_whether_others_can_run_this_python_is_found_out_without_an_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = tmp_path / "bin" / "python3"
+    hidden.parent.mkdir(mode=0o700)
+    hidden.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(hidden))
+    assert task_account.others_cannot_run()
+    monkeypatch.setattr(task_account, "_problem", lambda *account: "")
+    assert not task_account.others_cannot_run()

@@ -15,6 +15,7 @@ from determined.cli import errors
 
 NAME = "determined-task"
 _CHECK_S = 60
+_NOBODY = 65534
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +57,11 @@ def choose(asked: Optional[str]) -> Optional[TaskAccount]:
     if asked and account.problem:
         raise errors.CliError(account.problem)
     return account
+
+
+def others_cannot_run() -> bool:
+    """Whether accounts without rights of their own cannot run this Python and the harness."""
+    return bool(_problem("nobody", _NOBODY, _NOBODY))
 
 
 def _account(name: str) -> TaskAccount:
