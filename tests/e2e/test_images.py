@@ -118,6 +118,7 @@ def test_the_agents_image_runs_its_script_joins_a_master_and_starts_tasks(
             "host_path": str(machine.root / "storage"),
             "create": True,
         },
+        "security": {"agent_join": "open"},
     }
     (machine.root / "master.yaml").write_text(json.dumps(settings))
     machine.run(
