@@ -70,6 +70,7 @@ NEEDS: Mapping[tuple[str, str], Needed] = {
     ("control", "task"): _any(P.UPDATE_NSC, P.UPDATE_EXPERIMENT),
     ("report", "task"): _RUNS,
     ("report", "allocation"): _RUNS,
+    ("report", "log"): _RUNS,
     ("read", "model"): _any(P.VIEW_MODEL_REGISTRY),
     ("create", "model"): _any(P.CREATE_MODEL_REGISTRY),
     ("edit", "model"): _any(P.EDIT_MODEL_REGISTRY),

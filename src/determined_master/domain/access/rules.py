@@ -72,6 +72,7 @@ OWNER_ONLY: frozenset[tuple[Action, ThingKind]] = frozenset(
         ("edit", "template"),
         ("delete", "template"),
         ("report", "allocation"),  # its own task may, too
+        ("report", "log"),  # lines can match log policies, which end and move the task
         ("edit", "webhook"),  # the owner of its workspace; those of all workspaces: admins
     }
 )

@@ -20,6 +20,7 @@ from determined_master.services.logs.news import POLL_S, LogNews
 from determined_master.services.logs.times import LogTimes
 from determined_master.store.logs import cursors
 from determined_master.store.logs import task_logs as rows
+from determined_master.store.tasks import tasks
 from determined_master.store.workspaces.places import find_workspaces
 
 if TYPE_CHECKING:
@@ -130,7 +131,12 @@ class TaskLogs:
             await cursors.complete_cursors(conn, container_ids)
 
     async def post(self, caller: Caller, lines: Sequence[PostedLine]) -> None:
-        """Store lines that a task or a client posts; returns after their commit."""
+        """Store lines that a task or a client posts; returns after their commit.
+
+        Raises:
+            InvalidArgument: they are of several tasks. NotFound: the caller sees no such task.
+            PermissionDenied: it is another user's.
+        """
         if not lines:
             return
         task_ids = {line.task_id for line in lines}
@@ -150,7 +156,8 @@ class TaskLogs:
             if task_id not in where:
                 raise NotFound(missing)
             access.may_see(caller, "task", where[task_id], missing)
-            access.may(caller, "report", "task", workspace_id=where[task_id])
+            owner_id = await tasks.find_user(conn, task_id)
+            access.may(caller, "report", "log", owner_id=owner_id, workspace_id=where[task_id])
             pieces = incoming.in_pieces(
                 row for line in lines for row in incoming.rows_of_post(line, now)
             )
