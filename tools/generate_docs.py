@@ -47,12 +47,12 @@ def api_status() -> str:
         f"{len(served)} of {len(public)} routes of the public API are served; the others answer",
         "501 with code 12.",
         "",
-        "*Access* is the rule that the route declares. `open`: no token is needed. All others",
-        "need the token of a user. `signed in`: every user may call it. `filtered`: the list",
-        "leaves out what the caller may not see. `in service`: the use case checks a permission.",
-        "Else a field of the request names a thing: with roles, the caller must see it and have",
-        "the permission for the action. `task`: the token of a task may call it, if the named",
-        "fields are the task's own things.",
+        "*Access* is the rule that the route declares. `open`: no token is needed, for the reason",
+        "that follows. All others need the token of a user. `signed in`: every user may call it.",
+        "`filtered`: the list leaves out what the caller may not see. `in service`: the use case",
+        "checks a permission. Else a field of the request names a thing: with roles, the caller",
+        "must see it and have the permission for the action. `task`: the token of a task may call",
+        "it, if the named fields are the task's own things.",
         "",
         "## The public API",
         "",
@@ -130,7 +130,7 @@ def access_of(route: Route | None) -> str:
     if route is None:
         return ""
     if route.is_public:
-        return "open"
+        return f"open: {route.public_reason}"
     if route.authenticates:
         return "authenticates its caller itself"
     rule = route.access

@@ -64,6 +64,7 @@ def test_the_routes_that_need_no_token_are_these() -> None:
         ("GET", "/api/v1/master"),
         ("GET", "/api/v1/openapi.json"),
     }
+    assert all(len(r.public_reason.split()) > 3 for r in all_routes() if r.is_public)
     authenticating = {(r.method, r.path) for r in all_routes() if r.authenticates}
     assert authenticating == {  # by the join token
         ("WS", "/agents"),

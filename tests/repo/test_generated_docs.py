@@ -24,7 +24,7 @@ def weaker(route: Route) -> Iterator[Route]:
         return msgspec.structs.replace(one, **fields)
 
     if not route.is_public:
-        yield changed(route, is_public=True)
+        yield changed(route, is_public=True, public_reason="a test")
     if not route.is_public and not route.authenticates:
         if route.access != SIGNED_IN:
             yield changed(route, access=SIGNED_IN)

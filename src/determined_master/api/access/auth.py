@@ -40,7 +40,7 @@ from determined_wire.rest.auth import (
 )
 
 
-@route("POST", "/api/v1/auth/login", access=SIGNED_IN, public=True)
+@route("POST", "/api/v1/auth/login", access=SIGNED_IN, public="it gives the token")
 async def login(call: Call, request: LoginRequest, auth: Auth) -> LoginResponse:
     """Open a session of seven days with a user's name and password."""
     opened = await open_session(call, auth, request.username, request.password, request.is_hashed)
@@ -71,7 +71,7 @@ class PlainLogin(msgspec.Struct):
     password: str = ""
 
 
-@plain_route("POST", "/login", access=SIGNED_IN, public=True)
+@plain_route("POST", "/login", access=SIGNED_IN, public="it gives the token, to older clients")
 async def plain_login(call: Call, auth: Auth) -> dict[str, str] | Reply:
     """As older clients log in: the password comes hashed, a refusal is a 403."""
     request = await plain_json(call, PlainLogin)

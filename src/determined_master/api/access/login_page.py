@@ -59,7 +59,12 @@ def form_address(call: Call) -> str:
     return address + (f"&redirect={quote(target, safe='/')}" if target else "")
 
 
-@plain_route("POST", "/det/login", access=SIGNED_IN, public=True)
+@plain_route(
+    "POST",
+    "/det/login",
+    access=SIGNED_IN,
+    public="it gives the token, to browsers without scripts",
+)
 async def submit_login(call: Call, auth: Auth) -> Reply:
     """Sign in and lead back, or show the form again with the reason."""
     target = login_target(call)

@@ -21,6 +21,7 @@ from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.errors import NotFound
 
 PACKAGE = Path(__file__).parents[2]
+PAGES = "the pages of the package are the same everywhere"
 FIRST_PAGES = ("tutorial", "core-api", "configuration", "search-methods", "lifecycle")
 _STYLE = """
 body { font: 16px/1.6 system-ui, sans-serif; margin: 0; color: #1b1f24; background: #fff; }
@@ -55,13 +56,13 @@ _HEADERS = (
 )
 
 
-@plain_route("GET", "/docs", access=SIGNED_IN, public=True)
+@plain_route("GET", "/docs", access=SIGNED_IN, public=PAGES)
 async def docs_start(call: Call) -> Reply:
     """The first page."""
     return await _answer(FIRST_PAGES[0])
 
 
-@plain_route("GET", "/docs/{page*}", access=SIGNED_IN, public=True)
+@plain_route("GET", "/docs/{page*}", access=SIGNED_IN, public=PAGES)
 async def docs_page(call: Call) -> Reply:
     """One page by its name, with or without `.md`, or one of the pages' pictures.
 

@@ -37,7 +37,12 @@ from determined_wire.rest.types.log import LogEntry, LogLevel
 LEVELS = {level.name.removeprefix("LOG_LEVEL_"): level for level in LogLevel}
 
 
-@route("GET", "/api/v1/master", access=SIGNED_IN, public=True)
+@route(
+    "GET",
+    "/api/v1/master",
+    access=SIGNED_IN,
+    public="clients look at the version before the login",
+)
 async def get_master(
     call: Call, request: GetMasterRequest, master: Master, cluster_messages: ClusterMessages
 ) -> GetMasterResponse:
@@ -128,7 +133,9 @@ async def master_logs(
         ]
 
 
-@plain_route("GET", "/info", access=SIGNED_IN, public=True)
+@plain_route(
+    "GET", "/info", access=SIGNED_IN, public="older clients look at the version before the login"
+)
 async def info(call: Call, master: Master) -> dict[str, Any]:
     """What every command of a client asks first."""
     facts = master.facts
@@ -142,7 +149,9 @@ async def info(call: Call, master: Master) -> dict[str, Any]:
     }
 
 
-@plain_route("GET", "/health", access=SIGNED_IN, public=True)
+@plain_route(
+    "GET", "/health", access=SIGNED_IN, public="monitors have no login; details need a token"
+)
 async def health(call: Call, master: Master) -> Any:
     """Whether the master can work; only signed-in callers see the details."""
     found = await master.health()
@@ -158,7 +167,7 @@ async def health(call: Call, master: Master) -> Any:
     return answer if found.status == "up" else Reply.of_json(answer, status=503)
 
 
-@plain_route("GET", "/", access=SIGNED_IN, public=True)
+@plain_route("GET", "/", access=SIGNED_IN, public="it leads to the web UI")
 async def root(call: Call) -> Reply:
     """Send browsers to the web UI."""
     headers = (("location", f"{path_prefix(call.http)}/det"), ("vary", HEADER))

@@ -4,7 +4,7 @@
     @route("POST", "/api/v1/task/logs", access=..., task=of_task("logs.task_id", "task_id"))
 
 `access` holds where roles decide (`security.authz.type: rbac`). `task` says that the token of a
-task may call the route, and what of the request must be of that task. `public=True` needs no
+task may call the route, and what of the request must be of that task. `public="REASON"` needs no
 token; with `knows_session=True` it gets the caller of a valid session all the same.
 `authenticates=True`: the function itself checks a credential that is no user's token.
 """

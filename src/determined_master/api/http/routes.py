@@ -94,6 +94,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that a caller needs with roles."""
     is_public: bool = False
     """Whether it needs no token."""
+    public_reason: str = ""
+    """The reason why it needs none."""
     knows_session: bool = False
     """Whether a public route gets the caller of a valid session instead of `ANONYMOUS`."""
     authenticates: bool = False
@@ -135,7 +137,8 @@ class Declared(TypedDict, total=False):
     """Options of every declaration."""
 
     access: Required[Rule | Need]
-    public: bool
+    public: str
+    """The reason why no token is needed."""
     knows_session: bool
     authenticates: bool
     large_body: bool
@@ -246,7 +249,8 @@ def _declared(
         path=path,
         handler=handler,
         access=rule_of(options["access"]),
-        is_public=options.get("public", False),
+        is_public=bool(options.get("public")),
+        public_reason=options.get("public", ""),
         knows_session=options.get("knows_session", False),
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),

@@ -35,6 +35,10 @@ HASHED = "assets/"
 """Names below it hold a hash of the content: a browser never needs to ask for them again."""
 FOREVER = "public, max-age=31536000, immutable"
 TEN_MINUTES = "public, max-age=600"
+ASSETS = "the files of the package are the same everywhere"
+SIGN_IN = "it asks for the login"
+PAGE = "without a login it holds no data of the cluster"
+"""Reasons why a page needs no token."""
 MODES = ("light", "dark")
 ORIENTATIONS = ("horizontal", "vertical")
 MISSING = """<!doctype html>
@@ -54,7 +58,7 @@ On the command line: <code>det user login</code>.</p>
 """
 
 
-@plain_route("GET", "/det/assets/{path*}", access=SIGNED_IN, public=True)
+@plain_route("GET", "/det/assets/{path*}", access=SIGNED_IN, public=ASSETS)
 async def get_ui_asset(call: Call, web_ui: WebUi) -> Reply:
     """A file whose name changes with its content."""
     name = HASHED + call.parameters["path"]
@@ -64,7 +68,7 @@ async def get_ui_asset(call: Call, web_ui: WebUi) -> Reply:
     return _file(call, found, FOREVER)
 
 
-@plain_route("HEAD", "/det/assets/{path*}", access=SIGNED_IN, public=True)
+@plain_route("HEAD", "/det/assets/{path*}", access=SIGNED_IN, public=ASSETS)
 async def head_ui_asset(call: Call, web_ui: WebUi) -> Reply:
     """The headers of such a file."""
     reply: Reply = await get_ui_asset.handler(call, web_ui)
@@ -75,7 +79,7 @@ async def head_ui_asset(call: Call, web_ui: WebUi) -> Reply:
     "GET",
     "/det/customer-assets/logo",
     access=SIGNED_IN,
-    public=True,
+    public="the page of the login shows it",
     query=("orientation", "mode"),
 )
 async def get_logo(call: Call, web_ui: WebUi) -> Reply:
@@ -97,7 +101,7 @@ async def get_logo(call: Call, web_ui: WebUi) -> Reply:
     return msgspec.structs.replace(reply, headers=headers)
 
 
-@plain_route("GET", "/det/login", access=SIGNED_IN, public=True, knows_session=True)
+@plain_route("GET", "/det/login", access=SIGNED_IN, public=SIGN_IN, knows_session=True)
 async def get_login(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     """The page of the web UI; with `form`, or without a web UI, a form that needs no scripts."""
     if not web_ui.is_installed or "form" in parse_qs(call.http.query, keep_blank_values=True):
@@ -105,14 +109,14 @@ async def get_login(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     return await _page(call, web_ui, web_ui.login, data)
 
 
-@plain_route("HEAD", "/det/login", access=SIGNED_IN, public=True, knows_session=True)
+@plain_route("HEAD", "/det/login", access=SIGNED_IN, public=SIGN_IN, knows_session=True)
 async def head_login(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     """The headers of the login."""
     reply: Reply = await get_login.handler(call, web_ui, data)
     return reply
 
 
-@plain_route("GET", "/det/{path**}", access=SIGNED_IN, public=True, knows_session=True)
+@plain_route("GET", "/det/{path**}", access=SIGNED_IN, public=PAGE, knows_session=True)
 async def get_ui_page(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     """A file of the web UI, and its page at every other address."""
     if not web_ui.is_installed:
@@ -128,7 +132,7 @@ async def get_ui_page(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     return await _page(call, web_ui, web_ui.index, data)
 
 
-@plain_route("HEAD", "/det/{path**}", access=SIGNED_IN, public=True, knows_session=True)
+@plain_route("HEAD", "/det/{path**}", access=SIGNED_IN, public=PAGE, knows_session=True)
 async def head_ui_page(call: Call, web_ui: WebUi, data: PageData) -> Reply:
     """The headers of a file or of the page."""
     reply: Reply = await get_ui_page.handler(call, web_ui, data)
