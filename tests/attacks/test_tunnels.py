@@ -10,6 +10,9 @@ from tests.api.client import Client
 from tests.api.master import PASSWORD, running_services
 from tests.api.proxy.proxied import ask, listening, run_task, serving
 from tests.ready_database import ready_database
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
 
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
@@ -58,6 +61,11 @@ async def test_a_stranger_gets_no_tunnel_to_a_shell(master: tuple[Services, int,
         assert (await ask(port, path)).status == 401, "the shell was read from another address"
         visits.record(shell.id, "127.0.0.1", opened.token)
         assert (await ask(port, path)).status == NOT_A_WEBSOCKET
+        tunnel = f"ws://127.0.0.1:{port}{path}"
+        async with connect(tunnel, proxy=None):
+            """`det` of 0.38.1 sends neither a token nor an origin."""
+        with pytest.raises(InvalidStatus, match="403"):
+            await connect(tunnel, proxy=None, origin=Origin("http://page.example"))
         await services[Auth].logout(
             await services[Identities].authenticate(opened.token), opened.token
         )

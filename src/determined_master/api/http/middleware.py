@@ -128,8 +128,13 @@ async def admit_to_service(
         return Entry(spent=spent, viewer_id=viewer_id, viewer_token=viewer)
     for token, caller in found:
         if caller is not None and caller.is_active:
-            if token in (by_cookie, remembered):
+            if token == by_cookie:
                 check_origin(http)
+            elif token == remembered and is_foreign(http):  # programs send no origin
+                raise PermissionDenied(
+                    f"a page of {http.header('origin') or 'another origin'} may not open the "
+                    "service: open it from the master's own pages"
+                )
             http.token = token
             return Entry(caller, spent, viewer_id=viewer_id, viewer_token=viewer)
     if found or "text/html" in http.header("accept"):
