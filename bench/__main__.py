@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument(
         "--smoke",
         action="store_true",
-        help="a tenth of the load; fail below half of a target",
+        help="a tenth of the load; fail below half of a target, on a machine as slow as this",
     )
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", choices=[f.name for f in FIGURES], help="these alone"

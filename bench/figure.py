@@ -12,8 +12,34 @@ Direction = Literal["at_least", "at_most"]
 Needs = Literal["nothing", "shared", "own"]
 """Which cluster a figure is measured on: none, the one that figures share, or a fresh one."""
 
+Judged = Literal["calibrated", "count", "ratio", "reported"]
+"""How a small run compares a value with its target.
+
+- `count`: what no load of the machine changes, as it is.
+- `ratio`: a comparison within the run, at `SMOKE_FACTOR` times the target.
+- `calibrated`: a time or a rate. Where nothing else runs, at `SMOKE_FACTOR` times the target on a
+  machine as slow as a bare peer has seen it meanwhile (`bench/weather.py`); elsewhere not at all,
+  because programs that wait for each other slow down more than any of them.
+- `reported`: not at all, because another limit of the figure covers it better.
+"""
+QUIET_PERCENT = 25.0
+"""The most that other programs may use of all cores where times and rates are judged."""
 SMOKE_FACTOR = 2.0
 """How far from its target a figure may be where only a tenth of its load is given."""
+_SECONDS = {"s": 1.0, "ms": 1000.0}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The machine while a figure was measured."""
+
+    slowness: float = 1.0
+    """The time of a fixed piece of work over that on the machines of the targets; at least 1."""
+    late_s: float = 0.0
+    """The longest delay of a process that had slept."""
+    others_percent: float = 0.0
+    """Of all cores in use just before or just after it, the lesser of both: programs that run at
+    both times are not the figure's own."""
 
 
 class CannotMeasure(Exception):
@@ -28,12 +54,25 @@ class Limit:
     unit: str
     target: float
     direction: Direction = "at_least"
+    judged: Judged = "calibrated"
 
-    def is_met(self, value: float, factor: float = 1.0) -> bool:
-        """Whether the value is good enough; `factor` times worse than the target still is."""
+    def is_met(self, value: float) -> bool:
+        """Whether the value reaches the target."""
+        return value >= self.target if self.direction == "at_least" else value <= self.target
+
+    def is_met_in_smoke(self, value: float, conditions: Conditions) -> bool:
+        """Whether the value of a small load is good enough on a machine that others use."""
+        if self.judged == "reported":
+            return True
+        if self.judged == "count":
+            return self.is_met(value)
+        if self.judged == "calibrated" and conditions.others_percent > QUIET_PERCENT:
+            return True
+        factor = SMOKE_FACTOR * (conditions.slowness if self.judged == "calibrated" else 1.0)
         if self.direction == "at_least":
             return value >= self.target / factor
-        return value <= self.target * factor
+        late = conditions.late_s * _SECONDS.get(self.unit, 0.0)
+        return value <= self.target * factor + (late if self.judged == "calibrated" else 0.0)
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,20 @@ import contextlib
 import json
 import statistics
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import psutil
 
 from bench.cluster import Cluster, start_cluster
-from bench.figure import SMOKE_FACTOR, CannotMeasure, Figure, Limit, Load, Measured
+from bench.figure import CannotMeasure, Conditions, Figure, Limit, Load, Measured
+from bench.weather import Peer
 
 SMOKE_TRIES = 3
-BUSY_S, SMOKE_BUSY_S = 0.5, 0.1
+BUSY_S, SMOKE_BUSY_S = 0.5, 0.2
 """How long is looked at what the machine does besides: a busy one measures something else."""
 
 
@@ -24,8 +27,8 @@ def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
     """Measure and print.
 
     Returns:
-        1 when a figure could not be measured, or when one of a smoke run is worse than half
-        as good as its target, twice; else 0. A full run that misses a target is told by `ok`.
+        1 when a figure could not be measured, or when one of a smoke run misses what its limits
+        allow on this machine now, twice; else 0. A full run that misses a target is told by `ok`.
     """
     lines = _measure(figures, is_smoke=is_smoke)
     failed = [figure for figure in figures if not _is_good(lines[figure.name], is_smoke)]
@@ -43,9 +46,11 @@ def run(figures: Sequence[Figure], *, is_smoke: bool) -> int:
 def _measure(figures: Sequence[Figure], *, is_smoke: bool) -> dict[str, dict[str, Any]]:
     """The line of each figure by its name; each is printed once it is there."""
     lines: dict[str, dict[str, Any]] = {}
-    with Shared() as shared:
+    with contextlib.ExitStack() as stack:
+        shared = stack.enter_context(Shared())
+        peer = stack.enter_context(Peer()) if is_smoke else None
         for figure in figures:
-            line = _smoke_line(figure, shared) if is_smoke else _line(figure, shared)
+            line = _line(figure, shared) if peer is None else _smoke_line(figure, shared, peer)
             lines[figure.name] = line
             print(json.dumps(line), flush=True)
     return lines
@@ -78,25 +83,28 @@ class Shared:
         return self._cluster
 
 
-def _smoke_line(figure: Figure, shared: Shared) -> dict[str, Any]:
+def _smoke_line(figure: Figure, shared: Shared, peer: Peer) -> dict[str, Any]:
     """A short load on a machine that others use: a miss is believed when it repeats.
 
     `missed` holds the values of the tries before the one that is told.
     """
     missed: list[Any] = []
     while True:
-        line = _line(figure, shared, is_smoke=True)
+        line = _line(figure, shared, peer)
         if line.get("ok_smoke") or "skipped" in line or len(missed) == SMOKE_TRIES - 1:
             return {**line, "missed": missed} if missed else line
         others = [each["value"] for each in line.get("also", ())]
         missed.append([line["value"], *others] if others else line["value"])
 
 
-def _line(figure: Figure, shared: Shared, *, is_smoke: bool = False) -> dict[str, Any]:
-    load = figure.smoke if is_smoke else figure.full
+def _line(figure: Figure, shared: Shared, peer: Peer | None = None) -> dict[str, Any]:
+    load = figure.full if peer is None else figure.smoke
     first = figure.limits[0]
     line: dict[str, Any] = {"name": figure.name, "unit": first.unit, "target": first.target}
-    busy_percent = psutil.cpu_percent(SMOKE_BUSY_S if is_smoke else BUSY_S)
+    busy_percent = psutil.cpu_percent(BUSY_S if peer is None else SMOKE_BUSY_S)
+    since = time.perf_counter()
+    if peer is not None:
+        peer.conditions()
     try:
         runs = list(_runs(figure, load, shared))
     except CannotMeasure as error:
@@ -114,13 +122,28 @@ def _line(figure: Figure, shared: Shared, *, is_smoke: bool = False) -> dict[str
         "direction": first.direction,
         "ok": all(limit.is_met(value) for limit, value in judged),
     }
-    if is_smoke:
-        line["ok_smoke"] = all(limit.is_met(value, SMOKE_FACTOR) for limit, value in judged)
+    if peer is not None:
+        seen = peer.conditions()
+        others = min(busy_percent, psutil.cpu_percent(SMOKE_BUSY_S))
+        line |= _judged_in_smoke(judged, replace(seen, others_percent=others))
     if len(judged) > 1:
         line["also"] = [_also(limit, value) for limit, value in judged[1:]]
     line["runs"] = [_rounded(r.values[0]) for r in runs]
     line["busy_before_percent"] = busy_percent
+    line["took_s"] = round(time.perf_counter() - since, 1)
     return {**line, **runs[-1].facts}
+
+
+def _judged_in_smoke(
+    judged: Sequence[tuple[Limit, float]], conditions: Conditions
+) -> dict[str, Any]:
+    met = [limit.is_met_in_smoke(value, conditions) for limit, value in judged]
+    return {
+        "ok_smoke": all(met),
+        "others_percent": conditions.others_percent,
+        "slowness": conditions.slowness,
+        "late_ms": round(conditions.late_s * 1000, 1),
+    }
 
 
 def _runs(figure: Figure, load: Load, shared: Shared) -> Iterator[Measured]:

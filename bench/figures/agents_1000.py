@@ -39,7 +39,7 @@ def _cpu_s(process: psutil.Process) -> float:
 FIGURE = Figure(
     name="agents_1000",
     limits=[
-        Limit("rss", "MB", 600.0, "at_most"),
+        Limit("rss", "MB", 600.0, "at_most", judged="count"),
         Limit("cpu", "% of a core", 25.0, "at_most"),
     ],
     measure=None,

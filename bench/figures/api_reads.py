@@ -108,7 +108,10 @@ def _compared(answered: Answered, bare: Answered) -> Measured:
 
 ME = Figure(
     name="api_me",
-    limits=[Limit("rate", "requests/s", 9000.0), Limit("over_bare", "ratio", 0.6)],
+    limits=[
+        Limit("rate", "requests/s", 9000.0, judged="reported"),
+        Limit("over_bare", "ratio", 0.6, judged="ratio"),
+    ],
     measure=measure_me,
     warm_up=True,
     full=FULL,
@@ -116,7 +119,10 @@ ME = Figure(
 )
 TRIAL = Figure(
     name="api_trial",
-    limits=[Limit("rate", "requests/s", 3000.0), Limit("over_bare", "ratio", 0.6)],
+    limits=[
+        Limit("rate", "requests/s", 3000.0, judged="reported"),
+        Limit("over_bare", "ratio", 0.6, judged="ratio"),
+    ],
     measure=measure_trial,
     warm_up=True,
     full=FULL,
@@ -132,7 +138,10 @@ LIST = Figure(
 )
 EXPERIMENT = Figure(
     name="api_experiment",
-    limits=[Limit("rate", "requests/s", 3700.0), Limit("over_bare", "ratio", 0.5)],
+    limits=[
+        Limit("rate", "requests/s", 3700.0, judged="reported"),
+        Limit("over_bare", "ratio", 0.5, judged="ratio"),
+    ],
     measure=measure_experiment,
     warm_up=True,
     full=FULL,
@@ -140,7 +149,10 @@ EXPERIMENT = Figure(
 )
 RUNS = Figure(
     name="api_runs",
-    limits=[Limit("rate", "requests/s", 1320.0), Limit("over_bare", "ratio", 0.5)],
+    limits=[
+        Limit("rate", "requests/s", 1320.0, judged="reported"),
+        Limit("over_bare", "ratio", 0.5, judged="ratio"),
+    ],
     measure=measure_runs,
     warm_up=True,
     full=FULL,
@@ -148,7 +160,10 @@ RUNS = Figure(
 )
 SERIES = Figure(
     name="series_2000",
-    limits=[Limit("rate", "requests/s", 295.0), Limit("over_bare", "ratio", 0.5)],
+    limits=[
+        Limit("rate", "requests/s", 295.0, judged="reported"),
+        Limit("over_bare", "ratio", 0.5, judged="ratio"),
+    ],
     measure=measure_series,
     warm_up=True,
     full=FULL,

@@ -17,7 +17,7 @@ def measure_alone(load: Load) -> Measured:
 
 FIGURE = Figure(
     name="asha_quality",
-    limits=[Limit("ratio", "of random's time", 0.5, "at_most")],
+    limits=[Limit("ratio", "of random's time", 0.5, "at_most", judged="ratio")],
     measure=None,
     measure_alone=measure_alone,
     full=Load(runs=1, count=10_000),

@@ -26,11 +26,11 @@ def measure_alone(load: Load) -> Measured:
 FIGURE = Figure(
     name="chaos",
     limits=[
-        Limit("lost", "violations", 0, "at_most"),
-        Limit("doubled", "violations", 0, "at_most"),
-        Limit("leased_twice", "violations", 0, "at_most"),
-        Limit("left_behind", "violations", 0, "at_most"),
-        Limit("other", "violations", 0, "at_most"),
+        Limit("lost", "violations", 0, "at_most", judged="count"),
+        Limit("doubled", "violations", 0, "at_most", judged="count"),
+        Limit("leased_twice", "violations", 0, "at_most", judged="count"),
+        Limit("left_behind", "violations", 0, "at_most", judged="count"),
+        Limit("other", "violations", 0, "at_most", judged="count"),
     ],
     measure=None,
     measure_alone=measure_alone,

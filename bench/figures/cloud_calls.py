@@ -27,7 +27,7 @@ def measure(load: Load) -> Measured:
 
 FIGURE = Figure(
     name="cloud_calls",
-    limits=[Limit("calls", "calls/s", 0.1, "at_most")],
+    limits=[Limit("calls", "calls/s", 0.1, "at_most", judged="count")],
     measure=None,
     measure_alone=measure,
     needs="nothing",

@@ -69,9 +69,9 @@ async def _day(machines: int) -> Costs:
 FIGURE = Figure(
     name="cloud_fleet",
     limits=[
-        Limit("ratio", "of the least", 1.15, "at_most"),
-        Limit("orphans", "", 0, "at_most"),
-        Limit("doubled", "", 0, "at_most"),
+        Limit("ratio", "of the least", 1.15, "at_most", judged="ratio"),
+        Limit("orphans", "", 0, "at_most", judged="count"),
+        Limit("doubled", "", 0, "at_most", judged="count"),
     ],
     measure=None,
     measure_alone=measure,

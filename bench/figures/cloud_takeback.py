@@ -73,7 +73,10 @@ def _machine(cluster: Cluster, ec2: Ec2Server, number: int, service: MetadataSer
 
 FIGURE = Figure(
     name="cloud_takeback",
-    limits=[Limit("saved_and_asked", "s", 10.0, "at_most"), Limit("restarts", "", 0, "at_most")],
+    limits=[
+        Limit("saved_and_asked", "s", 10.0, "at_most"),
+        Limit("restarts", "", 0, "at_most", judged="count"),
+    ],
     measure=None,
     measure_alone=measure,
     needs="nothing",

@@ -45,8 +45,8 @@ def _cpu_s(process: psutil.Process) -> float:
 FIGURE = Figure(
     name="idle",
     limits=[
-        Limit("master_rss", "MB", 200.0, "at_most"),
-        Limit("agent_rss", "MB", 60.0, "at_most"),
+        Limit("master_rss", "MB", 200.0, "at_most", judged="count"),
+        Limit("agent_rss", "MB", 60.0, "at_most", judged="count"),
         Limit("cpu", "% of a core", 1.0, "at_most"),
     ],
     measure=measure,

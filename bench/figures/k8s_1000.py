@@ -162,9 +162,9 @@ FIGURES = (
     Figure(
         name="k8s_1000",
         limits=[
-            Limit("over bare pods", "x", 1.2, "at_most"),
+            Limit("over bare pods", "x", 1.2, "at_most", judged="ratio"),
             Limit("idle_cpu", "% of a core", 10.0, "at_most"),
-            Limit("idle_rss", "MB", 300.0, "at_most"),
+            Limit("idle_rss", "MB", 300.0, "at_most", judged="count"),
         ],
         measure=None,
         measure_alone=measure_1000,
@@ -175,7 +175,10 @@ FIGURES = (
     ),
     Figure(
         name="k8s_restart",
-        limits=[Limit("time", "s", 10.0, "at_most"), Limit("lost", "pods", 0.0, "at_most")],
+        limits=[
+            Limit("time", "s", 10.0, "at_most"),
+            Limit("lost", "pods", 0.0, "at_most", judged="count"),
+        ],
         measure=None,
         measure_alone=measure_restart,
         needs="nothing",

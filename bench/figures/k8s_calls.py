@@ -78,7 +78,7 @@ def _proxy() -> Iterator[tuple[str, Path]]:
 
 FIGURE = Figure(
     name="k8s_calls",
-    limits=[Limit("calls", "a minute", 10.0, "at_most")],
+    limits=[Limit("calls", "a minute", 10.0, "at_most", judged="count")],
     measure=None,
     measure_alone=measure,
     needs="nothing",

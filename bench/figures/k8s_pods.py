@@ -108,7 +108,7 @@ def _figure(
     """A ratio; `counts` are of the full and of the small load."""
     return Figure(
         name=name,
-        limits=[Limit(over, "x", target, "at_most")],
+        limits=[Limit(over, "x", target, "at_most", judged="ratio")],
         measure=None,
         measure_alone=measure,
         needs="nothing",

@@ -133,7 +133,7 @@ def _new_run(server: Cluster) -> str:
 
 FIGURE = Figure(
     name="mlflow_ratio",
-    limits=[Limit("ratio", "of MLflow's rate", 10.0)],
+    limits=[Limit("ratio", "of MLflow's rate", 10.0, judged="ratio")],
     measure=measure,
     full=Load(runs=3, seconds=5.0),
     smoke=Load(runs=1, seconds=5.0),

@@ -43,7 +43,10 @@ def _run(trials: int) -> dict[str, Any]:
 
 FIGURE = Figure(
     name="search_events",
-    limits=[Limit("rate", "validations/s", 3000.0), Limit("larger_over_this", "ratio", 0.7)],
+    limits=[
+        Limit("rate", "validations/s", 3000.0),
+        Limit("larger_over_this", "ratio", 0.7, judged="ratio"),
+    ],
     measure=None,
     measure_alone=measure_alone,
     full=Load(runs=1, count=10_000),

@@ -74,7 +74,7 @@ def _ray(commands: Path, trials: int) -> float:
 
 FIGURE = Figure(
     name="tune_ratio",
-    limits=[Limit("ratio", "of Ray Tune's time", 0.6, "at_most")],
+    limits=[Limit("ratio", "of Ray Tune's time", 0.6, "at_most", judged="ratio")],
     measure=None,
     measure_alone=measure_alone,
     full=Load(runs=1, count=40),

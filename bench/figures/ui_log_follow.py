@@ -132,7 +132,10 @@ def _percentile(values: Sequence[float], percent: int) -> float:
 
 FIGURE = Figure(
     name="ui_log_follow",
-    limits=[Limit("dropped", "lines", 0, "at_most"), Limit("lag_p95", "s", 0.5, "at_most")],
+    limits=[
+        Limit("dropped", "lines", 0, "at_most", judged="count"),
+        Limit("lag_p95", "s", 0.5, "at_most"),
+    ],
     measure=measure,
     full=Load(runs=1, seconds=30.0),
     smoke=Load(runs=1, seconds=3.0),

@@ -86,7 +86,10 @@ def _viewers(cluster: Cluster, count: int, topics: Sequence[str]) -> Iterator[di
 
 FIGURE = Figure(
     name="ui_viewers",
-    limits=[Limit("ratio", "of reports/s", 0.9), Limit("stall", "ms", 100.0, "at_most")],
+    limits=[
+        Limit("ratio", "of reports/s", 0.9, judged="ratio"),
+        Limit("stall", "ms", 100.0, "at_most"),
+    ],
     measure=measure,
     warm_up=True,
     full=Load(runs=3, seconds=10.0, count=200),
