@@ -143,6 +143,11 @@ async def shift_timers(s: Statement) -> None:
         await s.tx.update("timers", at, due_at=row["due_at"] + s.args[0])
 
 
+@statement("engine.applying.applier.Applier._forget_plans")
+async def forget_plans(s: Statement) -> None:
+    """Nothing is planned here."""
+
+
 @statement("engine.effects.outbox.Outbox._claim")
 async def claim(s: Statement) -> list[Row]:
     """Take effects of earlier leads."""

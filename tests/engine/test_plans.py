@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
-from determined_master.engine.applying import statements
-from determined_master.engine.applying.transaction import ensure_partition
+from determined_master import clock
+from determined_master.engine.applying import applier, statements
+from determined_master.engine.applying.applier import Applier
+from determined_master.engine.applying.queue import PostQueue
+from determined_master.engine.applying.transaction import Term, ensure_partition
 from determined_master.engine.connection import engine_connect
-from determined_master.store.db import Address, Database
+from determined_master.store.db import Address, Conn, Database
 
 pytestmark = pytest.mark.slow
 BORN = date(2026, 1, 1)
@@ -42,6 +46,46 @@ async def test_causes_are_looked_up_one_by_one_in_a_journal_that_has_grown(
         await applier.close()
     assert {r["cause"] for r in found if r["cause"]} == set(causes[: ASKED // 2 + 1])
     assert ASKED // 2 <= await index_reads(pool) - before <= ASKED
+
+
+async def test_a_batch_reads_its_own_rows_of_tables_that_have_grown(
+    database: Address, pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first plans are those of empty tables, as in a new cluster or after an idle night."""
+    monkeypatch.setattr(applier, "REPLAN_S", 0.0)
+    sink: Any = None
+    worker = Applier(
+        PostQueue(limit=1, batch=1), Term(1, clock.now), engine_connect(database), sink
+    )
+    ids = [str(n) for n in range(ASKED)]
+    asked = (["trial"] * ASKED, ids, ["trial"] * ASKED, ids, ids)
+    conn = await worker._connection()
+    try:
+        await conn.fetch(statements.LOCK, *asked, statements.EPOCH_LOCK)
+        await pool.execute(
+            """
+            INSERT INTO aggregates (kind, id, version, born, state)
+            SELECT 'trial', n::text, 1, $2, '{}' FROM generate_series(1, $1) AS n
+            """,
+            MANY,
+            BORN,
+        )
+        before = await state_reads(conn)
+        conn = await worker._connection()
+        await conn.fetch(statements.LOCK, *asked, statements.EPOCH_LOCK)
+        assert ASKED // 2 <= await state_reads(conn) - before <= 4 * ASKED
+    finally:
+        await conn.close()
+
+
+async def state_reads(conn: Conn) -> int:
+    """Entries of the index of states that were read so far."""
+    await conn.execute("SELECT pg_stat_force_next_flush()")
+    await conn.execute("SELECT pg_stat_clear_snapshot()")
+    reads: int = await conn.fetchval(
+        "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'aggregates_pkey'"
+    )
+    return reads
 
 
 async def add_lines(pool: Database, first: int, last: int) -> None:
