@@ -2,8 +2,8 @@
 # The demo and tests on a machine that has Python, make and git, and nothing else: no sshd, no
 # Docker, no compiler, no Node, no wrk. Once as a user, who installs all packages, and once as root
 # with these packages, in a root made by debootstrap. Usage: tests/bare.sh [PATH_OF_TESTS ...] (those
-# that depend on the machine, when none is named). The made root is kept where BARE_CACHE names a
-# directory.
+# that depend on the machine, when none is named). The root is kept where tests/kept_trees.py keeps
+# others, in an archive named by a hash of the command that makes it.
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 default_tests=(tests/interactive tests/cli/interactive tests/agent/runtimes
@@ -23,20 +23,24 @@ root=$work/root
 trap 'rm -rf --one-file-system "$work"' EXIT
 
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-packed=${BARE_CACHE:+$BARE_CACHE/bare-$release.tar}
-if [ -n "$packed" ] && [ -f "$packed" ]; then
-  mkdir "$root" && tar -C "$root" -xf "$packed"
+packages=python3,python3-venv,make,git,ca-certificates,passwd
+made_by=(debootstrap --variant=minbase "--include=$packages" "$release")
+cache=${BARE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/determined-tests}
+packed=$cache/bare-$({ uname -m; printf '%s\n' "${made_by[@]}"; } | sha256sum | cut -c 1-16).tar
+mkdir -p "$cache"
+if [ -f "$packed" ]; then
+  mkdir "$root" && tar -C "$root" -xpf "$packed" && touch "$packed"
 else
   echo "bare.sh: making a root of $release ..."
-  debootstrap --variant=minbase --include=python3,python3-venv,make,git,ca-certificates,passwd \
-    "$release" "$root" >"$work/log" 2>&1 || {
+  "${made_by[@]}" "$root" >"$work/log" 2>&1 || {
     tail -5 "$work/log"
     echo "bare.sh is skipped: debootstrap could not make a root"
     exit 0
   }
   rm -rf "$root"/var/cache/apt/archives/*.deb
-  if [ -n "$packed" ]; then mkdir -p "$BARE_CACHE" && tar -C "$root" -cf "$packed" .; fi
+  tar -C "$root" -cf "$packed.part" . && mv "$packed.part" "$packed"
 fi
+find "$cache" -name 'bare-*' -mtime +30 -delete
 for command in sshd ssh docker wrk gcc cc node; do
   if [ -n "$(find "$root"/{bin,sbin,usr/bin,usr/sbin} -name "$command" 2>/dev/null)" ]; then
     echo "bare.sh: the root has $command"

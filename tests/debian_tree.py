@@ -1,17 +1,16 @@
 """The files of an image that has Python and ssh and little else, from Debian's packages.
 
-The packages are unpacked, not configured: a tenth of the time that debootstrap takes. The files
-are kept where BARE_CACHE names a directory.
+The packages are unpacked, not configured: a tenth of the time that debootstrap takes.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
+import platform
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
+
+from tests.kept_trees import packed_tree, unpack
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where its programs are."""
@@ -27,22 +26,9 @@ class CannotRun(Exception):
 
 def build_tree(tree: Path) -> None:
     """Make the files below a directory that is not there yet. Raises CannotRun."""
-    if not (named := os.environ.get("BARE_CACHE")):
-        _build(tree)
-        return
-    cache = Path(named)
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "image.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # suites of several workers need the same one
-        packed = cache / f"image-{zlib.crc32(Path(__file__).read_bytes()):x}.tar"
-        if not packed.exists():
-            _build(tree)
-            part = packed.with_suffix(".part")
-            subprocess.run(["tar", "-C", str(tree), "-cf", str(part), "."], check=True)
-            part.rename(packed)
-            return
-    tree.mkdir(parents=True)
-    subprocess.run(["tar", "-C", str(tree), "-xpf", str(packed)], check=True)
+    release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    made_by = [release, platform.machine(), Path(__file__).read_text()]
+    unpack(packed_tree("image", made_by, _build), tree)
 
 
 def _build(tree: Path) -> None:

@@ -1,21 +1,19 @@
-"""Roots of Debian, as a cloud's own image has one, and machine images made of them.
-
-The root is kept where BARE_CACHE names a directory.
-"""
+"""Roots of Debian, as a cloud's own image has one, and machine images made of them."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.booted_machine import CannotBoot, missing
 from tests.deploy.installed import install
+from tests.kept_trees import packed_tree
 
 from determined.cli.deploy.cloud.wheel import build_wheel
 
@@ -23,45 +21,25 @@ BUILD = Path(__file__).parents[1] / "deploy" / "images" / "build"
 _PACKAGES = "systemd,systemd-sysv,dbus,ca-certificates,curl,python3,python3-venv"
 
 
-def packed_root(directory: Path) -> Path:
+def packed_root() -> Path:
     """An archive with the root's files. Raises CannotBoot."""
     if (reason := missing()) is not None:
         raise CannotBoot(reason)
     if shutil.which("debootstrap") is None:
         raise CannotBoot("debootstrap is not installed")
     release = platform.freedesktop_os_release().get("VERSION_CODENAME", "bookworm")
-    cache = Path(os.environ.get("BARE_CACHE") or directory)
-    packed = cache / f"machine-{release}.tar"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"machine-{release}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # suites of several workers need the same one
-        if not packed.exists():
-            _make(packed, release, directory / "root")
-    return packed
+    command = ("debootstrap", "--variant=minbase", f"--include={_PACKAGES}", release)
+    made_by = [*command, platform.machine()]
+    return packed_tree("machine", made_by, lambda tree: _debootstrap(command, tree))
 
 
-def _make(packed: Path, release: str, root: Path) -> None:
+def _debootstrap(command: Sequence[str], root: Path) -> None:
     made = subprocess.run(
-        ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", release, str(root)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
+        [*command, str(root)], capture_output=True, text=True, check=False, timeout=900
     )
     if made.returncode:
         raise CannotBoot(f"debootstrap could not make a root: {made.stdout[-300:]}")
     subprocess.run(["chroot", str(root), "apt-get", "clean"], check=True)
-    part = packed.with_suffix(".part")
-    subprocess.run(["tar", "-C", str(root), "-cf", str(part), "."], check=True)
-    part.rename(packed)
-    shutil.rmtree(root)
-
-
-def unpacked(packed: Path, root: Path) -> Path:
-    """The root's files in a new directory."""
-    root.mkdir()
-    subprocess.run(["tar", "-C", str(root), "-xf", str(packed)], check=True)
-    return root
 
 
 def packages(directory: Path, root: Path) -> Path:

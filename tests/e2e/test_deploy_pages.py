@@ -20,7 +20,8 @@ from tests.cli.deploy.aws.conftest import REGION, account_of_aws
 from tests.cli.deploy.gcp.conftest import project_of_gcp
 from tests.e2e.cluster import Cluster
 from tests.e2e.cluster_api import PASSWORD
-from tests.machine_roots import packages, packed_root, unpacked
+from tests.kept_trees import unpack
+from tests.machine_roots import packages, packed_root
 from tests.pages import commands, stale, unexplained
 from tests.watchdog import Watchdog
 
@@ -105,7 +106,7 @@ def root() -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="det-pages-", dir="/tmp"))
     with Watchdog(directory):
         try:
-            made = unpacked(packed_root(directory), directory / "root")
+            made = unpack(packed_root(), directory / "root")
             packages(made / "packages", made)
             command = made / "usr/local/bin/det"
             command.write_text('#!/bin/sh\nexec python3 -m determined.cli "$@"\n')

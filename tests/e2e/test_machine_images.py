@@ -24,8 +24,9 @@ from tests.booted_machine import BootedMachine, CannotBoot, booted
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
 from tests.e2e.cluster_api import until
 from tests.e2e.network import CannotRun, Namespace, namespace
+from tests.kept_trees import unpack
 from tests.machine_metadata import MachineMetadata, metadata_at_home
-from tests.machine_roots import BUILD, build, packages, packed_root, unpacked
+from tests.machine_roots import BUILD, build, packages, packed_root
 from tests.pages import commands_on
 from tests.watchdog import Watchdog
 from werkzeug.serving import make_server
@@ -87,8 +88,8 @@ def directory() -> Iterator[Path]:
 def images(directory: Path) -> Files:
     """The agent's image from a directory, the master's on a machine that runs."""
     try:
-        packed = packed_root(directory)
-        roots = [unpacked(packed, directory / name) for name in ("agent", "master")]
+        packed = packed_root()
+        roots = [unpack(packed, directory / name) for name in ("agent", "master")]
         source = packages(directory / "packages", roots[0])
         build("agent", roots[0], source)
         with booted(roots[1]) as machine:
