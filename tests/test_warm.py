@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -78,8 +79,21 @@ def test_commands_are_apart_from_each_other(warm: Warm, tmp_path: Path) -> None:
     assert first[0] != second[0]
 
 
-def test_a_command_that_hangs_is_killed(warm: Warm, tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit_s", [0.5, 0.0])
+def test_a_command_that_hangs_is_killed(warm: Warm, tmp_path: Path, limit_s: float) -> None:
+    """Also when the time is over before it has been forked."""
     with pytest.raises(subprocess.TimeoutExpired):
-        warm.run(["told", "hang"], {"PATH": os.environ["PATH"]}, tmp_path, "", 0.5)
+        warm.run(["told", "hang"], {"PATH": os.environ["PATH"]}, tmp_path, "", limit_s)
     forked, new = both(warm, tmp_path, "leave", "4")
     assert forked == new
+    assert working_in(tmp_path) == []
+
+
+def working_in(directory: Path) -> list[int]:
+    """Processes whose directory this is."""
+    pids = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == directory:
+                pids.append(int(link.parent.name))
+    return pids

@@ -136,7 +136,7 @@ def _read_all(fds: Sequence[int], words: list[str], limit_s: float) -> list[str]
             left = until - time.monotonic()
             ready = selector.select(left) if left > 0 else []
             if not ready:
-                _kill(parts[fds[2]])
+                _kill(fds[2], parts[fds[2]])
                 raise subprocess.TimeoutExpired(words, limit_s, bytes(parts[fds[0]]))
             for key, _ in ready:
                 part = os.read(key.fd, PART)
@@ -146,7 +146,18 @@ def _read_all(fds: Sequence[int], words: list[str], limit_s: float) -> list[str]
     return [bytes(part).decode(errors="replace") for part in parts.values()]
 
 
-def _kill(report: bytearray) -> None:
-    """The command and what it has started in its session."""
-    with suppress(ProcessLookupError, IndexError):
-        os.killpg(int(report.split()[0]), signal.SIGKILL)
+def _kill(fd: int, report: bytearray) -> None:
+    """The command and what it has started in its session.
+
+    On a busy machine it may not have been forked yet: its id, or the end of the report, comes.
+    """
+    while b"\n" not in report and (part := os.read(fd, PART)):
+        report += part
+    if not report:
+        return
+    pid = int(report.split()[0])
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended, or has no session yet
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

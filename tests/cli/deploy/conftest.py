@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -81,8 +82,11 @@ def clusters(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield get
     for cluster in made.values():
         supervisor = supervisor_client.find_supervisor(cluster)
-        processes.end([supervisor] if supervisor else [], grace_s=0.0)
-        # Only now: it starts again what has ended. Those of a killed one run on.
+        if supervisor is not None:
+            # It starts again what ends, and notes that later: it must stand still meanwhile.
+            os.kill(supervisor.pid, signal.SIGSTOP)
+            processes.end([*processes.descendants([supervisor]), supervisor], grace_s=0.0)
+        # Those of a killed supervisor run on.
         left = [status.process for status in specs.list_status(cluster.status).values()]
         processes.end([process for process in left if process], grace_s=0.0)
 
