@@ -41,7 +41,13 @@ class Failure(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Returns pytest's exit code: that of the repetition, where there is one."""
-    options, others = _parser().parse_known_args(arguments)
+    parser = _parser()
+    options, others = parser.parse_known_args(arguments)
+    for path in options.paths:
+        if not (
+            ROOT / path.partition("::")[0]
+        ).exists():  # with workers, pytest says nothing of it
+            parser.error(f"no tests at {path}: name files or directories below {ROOT}")
     with tempfile.TemporaryDirectory(prefix="det-failures-") as directory:
         first, second = Path(directory, "first"), Path(directory, "second")
         status = _pytest(first, options.workers, [*_selection(options), *others])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.failures import name_of
-from tools.run_tests import Failure, flaky, report
+from tools.run_tests import Failure, flaky, main, report
 
 ROOT = Path(__file__).parents[2]
 ONCE = """
@@ -84,6 +84,12 @@ def test_a_run_is_not_repeated_unasked_or_when_it_could_not_start(
     assert done.returncode != 0
     assert "repeated tests" not in done.stdout
     assert "once more" not in done.stdout
+
+
+def test_a_path_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["tests/no_such_file.py::test_a"])
+    assert "no tests at tests/no_such_file.py::test_a: name files" in capsys.readouterr().err
 
 
 def test_a_listed_flaky_test_is_reported_with_its_cause() -> None:
