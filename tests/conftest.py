@@ -35,7 +35,7 @@ settings.register_profile(
 )
 settings.load_profile("determined")
 
-pytest_plugins = ["tests.docker_fixture", "tests.postgres"]
+pytest_plugins = ["tests.docker_fixture", "tests.left_behind", "tests.postgres"]
 pytest.register_assert_rewrite("tests.contracts")  # what differs is told there, too
 
 _LONG = ("compat", "docker", "e2e")
