@@ -136,4 +136,5 @@ FIGURES: Sequence[Figure] = (
     attacks.HEAD,
     attacks.REGEX,
     attacks.LOGIN,
+    attacks.NEIGHBOUR,
 )

@@ -6,8 +6,10 @@ import contextlib
 import itertools
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -23,6 +25,7 @@ SETTLE_S = 2.0
 """Until an attack has all of its connections."""
 LINE_BYTES = 1000
 LOGINS_A_SECOND = 2.0
+SUBMISSIONS_A_SECOND = 2.0
 MIB = 1024 * 1024
 
 
@@ -63,11 +66,52 @@ def measure_login(cluster: Cluster, load: Load) -> Measured:
     return Measured([p95], {"logins": len(taken), "slowest_s": round(max(taken), 3)})
 
 
+def measure_neighbour(cluster: Cluster, load: Load) -> Measured:
+    """Requests of one user at all bounds: p99 of others' GET /me, their slowest submission."""
+    token, task_id, trial_id = _neighbour(cluster)
+    request = experiments.submission("return_at_once.py")
+    taken: list[float] = []
+    with _attack(cluster, "neighbour", task_id, trial_id, token=token):
+        ended = threading.Event()
+
+        def submit() -> None:
+            while not ended.wait(1 / SUBMISSIONS_A_SECOND):
+                began = time.perf_counter()
+                experiments.send(cluster, {**request, "activate": False})
+                taken.append(time.perf_counter() - began)
+
+        with ThreadPoolExecutor(1) as thread:
+            submitting = thread.submit(submit)
+            times = _me(cluster, load.seconds)
+            ended.set()
+            submitting.result()
+    facts = {**_facts(times), "submissions": len(taken)}
+    return Measured([times.percentile(99) * 1000, max(taken)], facts)
+
+
+def _neighbour(cluster: Cluster) -> tuple[str, str, str]:
+    """The token of another user, and a task and a trial of the own."""
+    known: tuple[str, str, str] | None = cluster.prepared.get("neighbour")
+    if known is None:
+        user = {"username": "neighbour", "active": True}
+        cluster.call("POST", "/api/v1/users", {"user": user, "password": PASSWORD})
+        body = {"username": "neighbour", "password": client_hash(PASSWORD), "isHashed": True}
+        own, token = cluster.token, cluster.call("POST", "/api/v1/auth/login", body)["token"]
+        cluster.token = token
+        paused = experiments.submit(cluster, "return_at_once.py", activate=False)
+        cluster.token = own
+        trial_id = experiments.trial_ids(cluster, paused)[0]
+        known = token, experiments.task_id(cluster, trial_id), str(trial_id)
+        cluster.prepared["neighbour"] = known
+    return known
+
+
 @contextlib.contextmanager
-def _attack(cluster: Cluster, kind: str, task_id: str = "") -> Iterator[None]:
+def _attack(cluster: Cluster, kind: str, *things: str, token: str = "") -> Iterator[None]:
     """An attack for the time of the block."""
     command = [sys.executable, "-m", "bench.load.attack", kind, str(cluster.port)]
-    with subprocess.Popen([*command, cluster.token, task_id], cwd=ROOT) as attacker:
+    command += [token or cluster.token, *things]
+    with subprocess.Popen(command, cwd=ROOT) as attacker:
         try:
             time.sleep(SETTLE_S)
             yield
@@ -128,6 +172,14 @@ REGEX = Figure(
     needs="own",
     full=Load(runs=3, seconds=10.0, count=1_000_000),
     smoke=Load(runs=1, seconds=2.0, count=20_000),
+)
+NEIGHBOUR = Figure(
+    name="attack_neighbour",
+    limits=[Limit("p99", "ms", 100.0, "at_most"), Limit("submission", "s", 2.0, "at_most")],
+    measure=measure_neighbour,
+    needs="own",
+    full=Load(runs=3, seconds=30.0),
+    smoke=Load(runs=1, seconds=4.0),
 )
 LOGIN = Figure(
     name="attack_login",

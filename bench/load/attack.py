@@ -1,6 +1,6 @@
 """Attacks on a master from other loopback addresses, in a process of their own, until killed.
 
-Usage: python -m bench.load.attack KIND PORT TOKEN [TASK_ID]
+Usage: python -m bench.load.attack KIND PORT TOKEN [TASK_ID [TRIAL_ID]]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import itertools
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
@@ -21,6 +22,8 @@ BODY_BYTES = 90 * 1024 * 1024
 GUESSES_A_SECOND = 1000
 GUESSERS = 10
 SEARCHES = 50
+NEIGHBOURS = 200
+"""Connections; each sends its next request when the last one is answered."""
 PIECE = b"x" * 65536
 SLOW = "a(?=.*z)"
 """Looks at the rest of the line from each of its characters."""
@@ -91,6 +94,50 @@ async def searches(port: int, token: str, task_id: str) -> None:
     await asyncio.gather(*(again() for _ in range(SEARCHES)))
 
 
+async def neighbour(port: int, token: str, task_id: str, trial_id: str) -> None:
+    """Requests at the bounds of lists, texts and files, of one user over many connections."""
+    head = f"Host: m\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n"
+    requests = itertools.cycle(
+        [
+            f"{method} {path} HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+            for method, path, body in at_the_bounds(task_id, trial_id)
+        ]
+    )
+
+    async def again() -> None:
+        for request in requests:
+            await _request(port, "127.0.0.2", request)
+
+    await asyncio.gather(*(again() for _ in range(NEIGHBOURS)))
+
+
+def at_the_bounds(task_id: str, trial_id: str) -> list[tuple[str, str, bytes]]:
+    """Method, path and body of requests that are as large as is allowed."""
+    ids = list(range(1, 10_001))
+    line = {"taskId": task_id, "log": "x" * 100 + "\n"}
+    names = {f"metric{n}": 0.5 for n in range(10_000)}
+    report = {"trialId": int(trial_id), "metrics": {"avgMetrics": names}}
+    config = "".join(f"  h{n}: {n}\n" for n in range(15_000))
+    small = "entrypoint: a\nsearcher: {name: single, metric: loss}\n"
+    file = {"type": 48, "content": "", "mtime": "0", "mode": 33188}
+    files = [{"path": f"d/{n}.py", **file} for n in range(50_000)]
+    check = {"validateOnly": True}
+    metadata = {f"k{n}": n for n in range(2_000)}
+    bodies: list[tuple[str, str, Any]] = [
+        ("POST", "/api/v1/projects/1/experiments/archive", {"experimentIds": ids}),
+        ("POST", "/api/v1/task/logs", {"logs": [line] * 10_000}),
+        ("POST", f"/api/v1/trials/{trial_id}/metrics", {"group": "training", "metrics": report}),
+        ("POST", "/api/v1/experiments", {"config": f"hyperparameters:\n{config}", **check}),
+        ("POST", "/api/v1/experiments", {"config": "a: " + "[" * 200_000, **check}),
+        ("POST", "/api/v1/experiments", {"config": small, "modelDefinition": files, **check}),
+        ("POST", f"/api/v1/runs/{trial_id}/metadata", {"metadata": metadata}),
+        ("POST", "/api/ui/v1/links", {"state": {"x": "y" * 65_000}}),
+    ]
+    encoded = [(method, path, json.dumps(body).encode()) for method, path, body in bodies]
+    return [*encoded, ("GET", "/api/v1/projects/1/columns", b"")]
+
+
 async def _request(port: int, address: str, request: bytes) -> None:
     try:
         reader, writer = await asyncio.open_connection(HOST, port, local_addr=(address, 0))
@@ -111,16 +158,17 @@ def _start(work: Awaitable[None]) -> None:
     task.add_done_callback(_running.discard)
 
 
-KINDS: dict[str, Callable[[int, str, str], Awaitable[None]]] = {
+KINDS: dict[str, Callable[..., Awaitable[None]]] = {
+    "neighbour": neighbour,
     "heads": heads,
     "guesses": guesses,
     "searches": searches,
 }
 
 
-async def main(kind: str, port: str, token: str, task_id: str = "") -> None:
+async def main(kind: str, port: str, token: str, *things: str) -> None:
     """Attack until killed."""
-    await KINDS[kind](int(port), token, task_id)
+    await KINDS[kind](int(port), token, *(things or [""]))
 
 
 if __name__ == "__main__":

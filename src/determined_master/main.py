@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EXIT_INTERRUPTED = 130
+SWITCH_INTERVAL_S = 0.001
+"""How long the event loop waits for a thread that computes; it waits several times a request."""
 NEW_OBJECTS_A_COLLECTION = 50_000
 """Objects that one scan takes; more would block the loop for longer than some milliseconds."""
 
@@ -120,6 +122,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
         await master.services[PoolBindings].check_defaults()
         server = _Server(_web(chosen, master))
         tune_garbage_collector()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         await _until_signal(master, server, listeners)
         master.close()
     finally:

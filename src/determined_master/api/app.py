@@ -34,6 +34,7 @@ from determined_master.api.http.middleware import (
 )
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
+from determined_master.api.http.turns import Turns
 from determined_master.api.proxy.entrance import enter
 from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
 from determined_master.api.upstream.connection import Header
@@ -101,6 +102,7 @@ class Api:
         self._origin = origin
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
+        self._turns = Turns()
         self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:
@@ -141,26 +143,11 @@ class Api:
             caller = ANONYMOUS if is_public else await admit(http, self._authenticator)
             if isinstance(target, Endpoint):
                 raise Unimplemented("Not Implemented")
-            request = await target.read(http, match.values, receive, self._bodies, self._threads)
-            target.check_scope(caller, request)
-            await self._check_roles(caller, target.route, request, {})
-            call = Call(caller, http)
-            route = target.route
-            if route.kind == "stream":
-                await gateway.stream_messages(
-                    send,
-                    receive,
-                    route.handler(call, request, *route.given),
-                    AS_LONG_AS_THEY_LIKE if is_public else self._stay(http, target, request),
-                    unexpected=partial(_unexpected, http),
-                    is_pretty=http.wants_pretty,
-                )
+            if target.is_costly(http):
+                async with self._turns.take(caller.user_id):
+                    await self._answer(target, caller, http, match.values, receive, send)
             else:
-                answer = await route.handler(call, request, *route.given)
-                if route.is_audited:
-                    user = (caller.user_id, caller.username)
-                    await self._acts.record(user, route.name, http.method, http.raw_path)
-                await gateway.send_message(send, http, answer, self._threads)
+                await self._answer(target, caller, http, match.values, receive, send)
         except DetError as error:
             if isinstance(error, RoleMissing):
                 error = await self._guard.with_name(caller, error)
@@ -169,6 +156,37 @@ class Api:
             return
         except Exception as error:
             await gateway.send_error(send, _unexpected(http, error))
+
+    async def _answer(
+        self,
+        target: GatewayRoute,
+        caller: Caller,
+        http: Http,
+        values: tuple[str, ...],
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Read an admitted request, and answer it."""
+        request = await target.read(http, values, receive, self._bodies, self._threads)
+        target.check_scope(caller, request)
+        await self._check_roles(caller, target.route, request, {})
+        call = Call(caller, http)
+        route = target.route
+        if route.kind == "stream":
+            await gateway.stream_messages(
+                send,
+                receive,
+                route.handler(call, request, *route.given),
+                AS_LONG_AS_THEY_LIKE if target.is_open else self._stay(http, target, request),
+                unexpected=partial(_unexpected, http),
+                is_pretty=http.wants_pretty,
+            )
+        else:
+            answer = await route.handler(call, request, *route.given)
+            if route.is_audited:
+                user = (caller.user_id, caller.username)
+                await self._acts.record(user, route.name, http.method, http.raw_path)
+            await gateway.send_message(send, http, answer, self._threads)
 
     def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
         """The caller may stay as long as a new request of theirs would be admitted."""
@@ -233,6 +251,22 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         caller = await self._plain_caller(route, http)
+        if not (route.has_large_body and http.user_id):
+            await self._answer_plain(route, caller, http, values, receive, send)
+            return
+        async with self._turns.take(caller.user_id):
+            await self._answer_plain(route, caller, http, values, receive, send)
+
+    async def _answer_plain(
+        self,
+        route: Route,
+        caller: Caller,
+        http: Http,
+        values: tuple[str, ...],
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Read an admitted request, and answer it."""
         body = b""
         if http.method not in ("GET", "HEAD"):
             body = await self._bodies.read(receive, http, is_large=route.has_large_body)

@@ -91,7 +91,7 @@ async def get_loop_stall(
     return own.GetLoopStallResponse(longest_ms=stall.longest_s * 1000, watched_s=stall.watched_s)
 
 
-@route("PATCH", "/api/v1/master/config", access=IN_SERVICE)
+@route("PATCH", "/api/v1/master/config", submission=True, access=IN_SERVICE)
 async def patch_master_config(
     call: Call, request: PatchMasterConfigRequest, master: Master
 ) -> PatchMasterConfigResponse:

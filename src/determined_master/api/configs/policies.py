@@ -17,7 +17,7 @@ async def get_global_config_policies(
     return wire.GetGlobalConfigPoliciesResponse(config_policies=found)
 
 
-@route("PUT", "/api/v1/config-policies/global/{workload_type}", access=IN_SERVICE)
+@route("PUT", "/api/v1/config-policies/global/{workload_type}", submission=True, access=IN_SERVICE)
 async def put_global_config_policies(
     call: Call, request: wire.PutGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.PutGlobalConfigPoliciesResponse:
@@ -53,6 +53,7 @@ async def get_workspace_config_policies(
 @route(
     "PUT",
     "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    submission=True,
     access=on("workspace", "workspace_id", "configure", "workspace"),
 )
 async def put_workspace_config_policies(

@@ -42,7 +42,7 @@ async def get_template(
     return wire.GetTemplateResponse(template=_template(call.caller, row))
 
 
-@route("POST", "/api/v1/templates/{template.name}", access=IN_SERVICE)
+@route("POST", "/api/v1/templates/{template.name}", submission=True, access=IN_SERVICE)
 async def post_template(
     call: Call, request: wire.PostTemplateRequest, templates: Templates
 ) -> wire.PostTemplateResponse:
@@ -55,6 +55,7 @@ async def post_template(
 @route(
     "PUT",
     "/api/v1/templates/{template.name}",
+    submission=True,
     access=upsert("template", "template.name", "edit", "template"),
 )
 async def put_template(
@@ -69,6 +70,7 @@ async def put_template(
 @route(
     "PATCH",
     "/api/v1/templates/{template_name}",
+    submission=True,
     access=on("template", "template_name", "edit", "template"),
 )
 async def patch_template_config(

@@ -13,7 +13,10 @@ from determined_wire.rest import experiments as wire
 
 
 @route(
-    "POST", "/api/v1/experiments/continue", access=on("experiment", "id", "control", "experiment")
+    "POST",
+    "/api/v1/experiments/continue",
+    submission=True,
+    access=on("experiment", "id", "control", "experiment"),
 )
 async def continue_experiment(
     call: Call,

@@ -34,6 +34,7 @@ MAX_ID = 2**31 - 1
     "POST",
     "/api/v1/experiments",
     large_body=True,
+    submission=True,
     access=(
         maybe("project", "project_id", "create", "experiment"),
         maybe("experiment", "parent_id", "read", "checkpoint"),

@@ -46,6 +46,9 @@ THREAD_FROM_BYTES = 256 * 1024
 WALK_THREAD_FROM_BYTES = 128 * 1024
 """The same for bodies that are not written as well-kept clients write them."""
 
+SUBMISSION_BYTES = 16 * 1024
+"""The configuration of a smaller one is read in a fifth of a second."""
+
 PRETTY_TO_BYTES = 4 * 1024 * 1024
 """A larger response is not indented: nobody reads it, and all others would wait."""
 
@@ -73,6 +76,16 @@ class GatewayRoute:
         self._parameters = [PathParameter(route.request, name) for name in names]
         self._body = route.body if endpoint is None else endpoint.body
         self._rule = route.task
+
+    def is_costly(self, http: Http) -> bool:
+        """Whether the requests of a user to this route wait for each other, by their size.
+
+        Others never do: a request of `all_gather` waits itself until those of its peers come.
+        """
+        if not (self.route.is_submission or self.route.has_large_body) or not http.user_id:
+            return False
+        least = SUBMISSION_BYTES if self.route.is_submission else THREAD_FROM_BYTES
+        return http.content_length < 0 or http.content_length >= least
 
     async def read(
         self,

@@ -102,6 +102,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the function itself authenticates its caller, and not by a user's token."""
     has_large_body: bool = False
     """Whether it takes model directories or batches."""
+    is_submission: bool = False
+    """Whether it takes configurations or files, which cost far more than to read the body."""
     task: TaskRule | None = None
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
@@ -142,6 +144,7 @@ class Declared(TypedDict, total=False):
     knows_session: bool
     authenticates: bool
     large_body: bool
+    submission: bool
     task: TaskRule
 
 
@@ -254,6 +257,7 @@ def _declared(
         knows_session=options.get("knows_session", False),
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),
+        is_submission=options.get("submission", False),
         task=options.get("task"),
         services=services_of(handler, after=_ARGUMENTS[kind]),
     )

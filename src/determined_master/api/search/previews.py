@@ -12,7 +12,7 @@ from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSe
 from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, TrialSummary
 
 
-@route("POST", "/api/v1/preview-hp-search", access=SIGNED_IN)
+@route("POST", "/api/v1/preview-hp-search", submission=True, access=SIGNED_IN)
 async def preview_search(
     call: Call, request: PreviewHPSearchRequest, search_previews: SearchPreviews
 ) -> PreviewHPSearchResponse:

@@ -14,6 +14,7 @@ from determined_wire.rest.types.shared import LaunchWarning
     "POST",
     "/api/v1/generic-tasks",
     large_body=True,
+    submission=True,
     access=(
         maybe("task", "parent_id", "control", "task"),
         maybe("task", "forked_from"),

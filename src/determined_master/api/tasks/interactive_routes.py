@@ -219,5 +219,5 @@ def _route(
     return Route(
         kind="unary", method=method, path=path, handler=handler,
         access=access, request=request, response=response, services=services,
-        has_large_body=name.startswith("launch_"),
+        has_large_body=name.startswith("launch_"), is_submission=name.startswith("launch_"),
     )  # fmt: skip

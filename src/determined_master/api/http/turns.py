@@ -1,0 +1,49 @@
+"""Turns of users with requests that cost much: one user's wait for each other, not for all.
+
+A configuration of 256 KiB keeps a thread busy for some seconds, and a model directory of 50,000
+files for as long. Without turns a hundred of them from one user took all threads, and the
+submissions of all others waited behind them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from determined_master.domain.errors import ResourceExhausted
+
+AT_ONCE = 2
+"""Costly requests of one user that are handled at the same time."""
+MAX_WAITING = 256
+"""Further ones of the user: their bodies are not read before their turn."""
+
+
+class Turns:
+    """The costly requests of all users."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[int] = Counter()
+        self._turns: dict[int, asyncio.Semaphore] = {}
+
+    @contextlib.asynccontextmanager
+    async def take(self, user_id: int) -> AsyncIterator[None]:
+        """Wait for the turn of a user's request, and hold it in the block.
+
+        Raises:
+            ResourceExhausted: too many of the user wait.
+        """
+        if self._requests[user_id] >= AT_ONCE + MAX_WAITING:
+            raise ResourceExhausted(
+                f"{MAX_WAITING} of your large requests wait for their turn: send fewer at once"
+            )
+        self._requests[user_id] += 1
+        turn = self._turns.setdefault(user_id, asyncio.Semaphore(AT_ONCE))
+        try:
+            async with turn:
+                yield
+        finally:
+            self._requests[user_id] -= 1
+            if not self._requests[user_id]:
+                del self._requests[user_id], self._turns[user_id]
