@@ -29,7 +29,8 @@ FREE = Bound(10_000, "keep large data in files, for example in a checkpoint or m
 
 _FILES = Bound(50_000, "leave files out with a .detignore file, or send an archive of them")
 _NOTES = Bound(64 * 1024, "store long texts in a file")
-_METRICS = Bound(100_000, "report fewer values, or aggregate them")
+_METRICS = Bound(250_000, "report fewer values, or aggregate them")
+"""More than one report may have, which the master answers for each report of a batch alone."""
 
 BOUNDS: Mapping[str, Bound] = {
     "Checkpoint.resources": Bound(100_000, "store fewer and larger files in a checkpoint"),

@@ -16,7 +16,7 @@ from tests.api.proxy.proxied import Master, ask
 from tests.api.proxy.running import running_master
 from tests.api.samples import World
 
-from determined_master.api.http import bodies
+from determined_master.api.http import bodies, turns
 from determined_master.api.http.exchange import Http
 from determined_master.services.access.passwords import Passwords
 from determined_master.store.db import Address
@@ -75,6 +75,7 @@ async def test_small_incomplete_bodies_of_all_users_share_a_bounded_memory(
     master: Master, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(bodies, "MAX_MEMORY_BYTES", 1024 * 1024, raising=False)
+    monkeypatch.setattr(turns, "AT_ONCE", 6)  # else four of the one user wait unread
     head = (
         "POST /api/v1/experiments HTTP/1.1\r\nHost: m\r\nContent-Length: 8000000\r\n"
         f"Authorization: Bearer {master.token}\r\n\r\n"
