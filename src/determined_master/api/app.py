@@ -34,7 +34,7 @@ from determined_master.api.http.middleware import (
 )
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
-from determined_master.api.http.turns import Turns
+from determined_master.api.http.turns import RequestTurns
 from determined_master.api.proxy.entrance import enter
 from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
 from determined_master.api.upstream.connection import Header
@@ -102,7 +102,7 @@ class Api:
         self._origin = origin
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
-        self._turns = Turns()
+        self._turns = RequestTurns()
         self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from determined_master.api.http import turns
-from determined_master.api.http.turns import AT_ONCE, Turns
+from determined_master.api.http.turns import AT_ONCE, RequestTurns
 from determined_master.api.table import all_routes
 from determined_master.domain.errors import ResourceExhausted
 
@@ -20,7 +20,7 @@ class Requests:
     """Requests that hold their turn until they are let go."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = RequestTurns()
         self.running: list[int] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.go = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Turns of users with requests that cost much: one user's wait for each other, not for all.
+"""RequestTurns of users with requests that cost much: one user's wait for each other, not for all.
 
 A configuration of 256 KiB keeps a thread busy for some seconds, and a model directory of 50,000
 files for as long. Without turns a hundred of them from one user took all threads, and the
@@ -20,7 +20,7 @@ MAX_WAITING = 256
 """Further ones of the user: their bodies are not read before their turn."""
 
 
-class Turns:
+class RequestTurns:
     """The costly requests of all users."""
 
     def __init__(self) -> None:
