@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from tools.bounds_page import bounds_page  # noqa: E402
 from tools.config_page import config_page  # noqa: E402
 from tools.permissions_page import permissions_page  # noqa: E402
+from tools.security_page import security_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
 from tools.states_page import states_page  # noqa: E402
 
@@ -31,6 +32,7 @@ CONFIG = Path("docs/reference/experiment-config.md")
 STATES = Path("docs/architecture/states.md")
 OPENAPI = Path("webui/openapi.json")
 BOUNDS = Path("docs/reference/bounds.md")
+SECURITY = Path("docs/security.md")
 PERMISSIONS = Path("docs/reference/permissions.md")
 
 
@@ -52,7 +54,8 @@ def api_status() -> str:
         "`filtered`: the list leaves out what the caller may not see. `in service`: the use case",
         "checks a permission. Else a field of the request names a thing: with roles, the caller",
         "must see it and have the permission for the action. `task`: the token of a task may call",
-        "it, if the named fields are the task's own things.",
+        "it, if the named fields are the task's own things. `in task`: code in a task may call it",
+        "with its user's token ([reasons](security.md#what-each-token-can-do)).",
         "",
         "## The public API",
         "",
@@ -116,6 +119,7 @@ def _pages() -> dict[Path, str]:
         STATES: states_page(),
         OPENAPI: openapi(),
         PERMISSIONS: permissions_page(),
+        SECURITY: security_page(),
         BOUNDS: bounds_page(),
     }
 
@@ -138,6 +142,8 @@ def access_of(route: Route | None) -> str:
     if route.task is not None:
         fields = [_task_field(*pair) for pair in route.task]
         parts.append(f"task ({', '.join(fields)})" if fields else "task")
+    if route.in_task:
+        parts.append("in task")
     return "; ".join(parts)
 
 

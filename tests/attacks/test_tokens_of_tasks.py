@@ -1,7 +1,8 @@
-"""Findings 7 and 8: code in a task acts with its owner's token, which is no login."""
+"""Findings 7, 8 and N7: code in a task acts with its owner's token, which is no login."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,11 +13,25 @@ from tests.api.master import PASSWORD
 from tests.api.samples import World
 from tests.attacks.tasks import as_code_of
 
+from determined_master.api.table import all_routes
 from determined_master.services.access.users import Users
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 STARTS = "2026-01-01T00:00:00Z"
+HOOK = {
+    "url": "http://thief.example",
+    "webhookType": "WEBHOOK_TYPE_DEFAULT",
+    "mode": "WEBHOOK_MODE_WORKSPACE",
+    "name": "outlives",
+    "triggers": [
+        {
+            "triggerType": "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
+            "condition": {"state": "COMPLETED"},
+        }
+    ],
+}
+POLICY = {"configPolicies": "invariant_config: {entrypoint: thief}"}
 CONTINUED = "entrypoint: [python3, -c, 'import os; print(os.environ)']\n"
 
 
@@ -43,17 +58,79 @@ async def code_of_admin(world: World) -> Client:
         ("POST", "/api/v1/agents/a1/disable", {}),
         ("POST", "/api/v1/agents/join-tokens", {}),
         ("POST", "/api/v1/users/setting", {"settings": [{"key": "k", "value": "1"}]}),
+        ("POST", "/api/v1/webhooks", HOOK),
+        ("GET", "/api/v1/webhooks", None),
+        ("PATCH", "/api/v1/webhooks/1", {"url": "http://thief.example"}),
+        ("DELETE", "/api/v1/webhooks/1", None),
+        ("POST", "/api/v1/webhooks/1/test", {}),
+        ("GET", "/api/v1/master/logs", None),
+        ("GET", "/api/v1/master/config", None),
+        ("PATCH", "/api/v1/master/config", {"config": {"log": {"level": "trace"}}}),
+        ("GET", "/api/v1/agents/join-token", None),
+        ("POST", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
+        ("PUT", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
+        ("PATCH", "/api/v1/templates/trap", {"entrypoint": "thief"}),
+        ("PATCH", "/api/v1/template/rename", {"oldName": "a", "newName": "b"}),
+        ("DELETE", "/api/v1/templates/trap", None),
+        ("PUT", "/api/v1/config-policies/global/EXPERIMENT", POLICY),
+        ("PUT", "/api/v1/config-policies/workspaces/1/EXPERIMENT", POLICY),
+        ("DELETE", "/api/v1/config-policies/global/EXPERIMENT", None),
+        ("PATCH", "/api/v1/workspaces/1", {"checkpointStorageConfig": {"type": "s3"}}),
+        ("POST", "/api/v1/resource-pools/default/workspace-bindings", {"workspaceIds": [1]}),
+        ("POST", "/api/v1/cleanup_logs", {}),
+        ("GET", "/api/v1/resources/allocation/raw", None),
+        ("POST", "/api/ui/v1/links", {"state": {}}),
+        ("GET", "/resources/allocation/raw", None),
+        ("GET", "/debug/prom/metrics", None),
     ],
 )  # fmt: skip
 async def test_code_in_an_admins_task_changes_no_account_and_no_setting(
     code_of_admin: Client, method: str, path: str, body: Any
 ) -> None:
     answer = await code_of_admin(method, path, body)
-    if path.startswith("/api/v1/tokens?"):  # a list shows no more than to anybody
-        assert answer.json()["tokenInfo"] == []
-        return
     assert answer.status == 403, answer.body
     assert "code in a task" in answer.text
+
+
+async def test_every_route_without_a_declaration_is_closed_to_code_in_an_admins_task(
+    code_of_admin: Client,
+) -> None:
+    closed = [
+        r
+        for r in all_routes()
+        if not (r.in_task or r.is_public or r.authenticates) and r.kind != "socket"
+    ]
+    assert len(closed) > 100
+    for route in closed:
+        path = re.sub(r"{[^}]*}", "1", route.path)
+        answer = await code_of_admin(route.method, path, None if route.method == "GET" else {})
+        assert answer.status == 403, (route.method, path, answer.body)
+        assert "code in a task" in answer.text
+
+
+async def test_nothing_of_an_admins_task_outlives_it_for_others(
+    world: World, code_of_admin: Client
+) -> None:
+    admin = world.clients["admin"]
+    before = (await admin("GET", "/api/v1/webhooks")).json()
+    await code_of_admin("POST", "/api/v1/webhooks", HOOK)
+    await code_of_admin("PUT", "/api/v1/config-policies/global/EXPERIMENT", POLICY)
+    await code_of_admin("POST", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}})
+    assert (await admin("GET", "/api/v1/webhooks")).json() == before
+    policies = await admin("GET", "/api/v1/config-policies/global/EXPERIMENT")
+    assert policies.json() == {"configPolicies": {}}
+    assert (await admin("GET", "/api/v1/templates/trap")).status == 404
+
+
+async def test_pages_with_a_tasks_token_are_those_of_somebody_without_one(
+    world: World, code_of_admin: Client
+) -> None:
+    nobody = Client(world.clients["admin"].app)
+    for path in ("/health", "/det/login"):
+        page, plain = await code_of_admin("GET", path), await nobody("GET", path)
+        assert page.status == plain.status
+        assert b"admin" not in page.body
+    assert "database" not in (await code_of_admin("GET", "/health")).json()
 
 
 async def test_code_in_a_task_does_not_revoke_its_owners_access_tokens(world: World) -> None:

@@ -34,6 +34,7 @@ from determined_master.api.http.middleware import (
 )
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
+from determined_master.api.http.task_use import check_task_use, is_closed
 from determined_master.api.http.turns import RequestTurns
 from determined_master.api.proxy.entrance import enter
 from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
@@ -143,6 +144,7 @@ class Api:
             caller = ANONYMOUS if is_public else await admit(http, self._authenticator)
             if isinstance(target, Endpoint):
                 raise Unimplemented("Not Implemented")
+            self._check_use(target.route, caller, http)
             if target.is_costly(http):
                 async with self._turns.take(caller.user_id):
                     await self._answer(target, caller, http, match.values, receive, send)
@@ -236,6 +238,7 @@ class Api:
             await _redirect(send, entry.location, entry.cookie)
             return
         who = entry.caller or ANONYMOUS
+        self._check_use(route, who, http)
         call = Call(who, http, parameters, idle=self._idle)
         if entry.caller is not None:
             entry = msgspec.structs.replace(entry, visit=self._visit(http))
@@ -281,17 +284,19 @@ class Api:
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
         if not route.is_public and not route.authenticates:
-            return await self._let_in(http, is_for_tasks=route.task is not None)
+            caller = await self._let_in(http, is_for_tasks=route.task is not None)
+            self._check_use(route, caller, http)
+            return caller
         if route.path == "/health" and has_token(http):
-            return await self._let_in(http)
+            return _unless_in_task(route, await self._let_in(http))
         if route.knows_session and has_token(http):
-            return await self._recognize(http)
+            return await self._recognize(route, http)
         return ANONYMOUS
 
-    async def _recognize(self, http: Http) -> Caller:
+    async def _recognize(self, route: Route, http: Http) -> Caller:
         """The caller of a valid session; a page is also shown where there is none."""
         try:
-            return await self._let_in(http)
+            return _unless_in_task(route, await self._let_in(http))
         except DetError:
             return ANONYMOUS
         except Exception as error:  # the database is away: the page shows that itself
@@ -304,6 +309,11 @@ class Api:
         if caller.scope is not None and not is_for_tasks:
             raise PermissionDenied("the token of a task is good for its own task's routes only")
         return caller
+
+    @staticmethod
+    def _check_use(route: Route, caller: Caller, http: Http) -> None:
+        """Code in a task calls only routes that are declared for it."""
+        check_task_use(route.in_task, caller, http.method, route.path)
 
     async def _check_roles(
         self, caller: Caller, route: Route, request: Any, parameters: Mapping[str, str]
@@ -353,6 +363,11 @@ def build_table(routes: Iterable[Route]) -> PathTable[Target]:
     for endpoint in known.values():
         table.add(endpoint.method, endpoint.path, endpoint)
     return table
+
+
+def _unless_in_task(route: Route, caller: Caller) -> Caller:
+    """The caller of a public route, which shows code in a task what it shows to everybody."""
+    return ANONYMOUS if is_closed(route.in_task, caller) else caller
 
 
 def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:

@@ -60,7 +60,8 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     asked = partial(nodes_asked, settings, backends)
     held = partial(waits_in_cluster, settings, backends)
     clusters = ClusterWaits(troubles, asked, held, partial(device_note, settings, backends))
-    job_why = JobWhy(db, live, loops.decision, machines.status, clusters)
+    has_roles = settings.security.authz.has_roles
+    job_why = JobWhy(db, live, loops.decision, machines.status, clusters, has_roles=has_roles)
     return Queues(
         pools=pools,
         bindings=PoolBindings(db, pools),

@@ -132,7 +132,7 @@ def make_services(
         base.logs,
         tasks,
         TaskControl(
-            tasks, trials, experiments, work.generic, work.interactive, base.live, allocations
+            tasks, trials, experiments, work.generic, work.interactive, guard, allocations
         ),
         Templates(db),
         ConfigPolicies(db, cluster_priorities(base.settings)),

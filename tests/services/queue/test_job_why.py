@@ -8,8 +8,9 @@ from tests.domain.builders import T0
 from tests.provision.machine_world import World, started
 
 from determined_master.domain.access.rules import Caller
+from determined_master.domain.schedule.why import Ahead, Next, Why
 from determined_master.ports.kubernetes import ClusterTrouble, NodesAsked
-from determined_master.services.queue.job_why import ClusterWaits, JobWhy
+from determined_master.services.queue.job_why import ClusterWaits, JobWhy, named, sentence
 from determined_master.store.db import Database
 
 ADMIN = Caller(user_id=1, username="admin", is_admin=True)
@@ -118,3 +119,30 @@ async def test_a_task_whose_pods_wait_in_the_cluster_has_the_reason_of_its_queue
     assert (shown.waiting, shown.running) == (1, 0)
     [state] = world.live.values()
     assert asked == [(state.request.pool, state.id)]
+
+
+def test_tasks_that_a_reader_may_not_see_have_no_ids() -> None:
+    why = Why(
+        allocation_id="own.1",
+        job_id="own",
+        pool="default",
+        decided_at=T0,
+        code="room",
+        reason="4 slots are not free",
+        needs_slots=4,
+        is_single_node=True,
+        waits_since=T0,
+        free_slots=0,
+        largest_hole=0,
+        free=(),
+        ahead_count=2,
+        ahead=(Ahead("hidden.1", "hidden", 8, 1), Ahead("open.1", "open", 2, 42)),
+        next=(Next("hidden.2", "hidden", 4, ("a1",), True, None),),
+        smaller=None,
+    )
+    shown = named(why, {"own.1", "open.1"})
+    assert shown.ahead == (Ahead("", "", 8, 1), Ahead("open.1", "open", 2, 42))
+    assert shown.next == (Next("", "", 4, ("a1",), True, None),)
+    text = "4 slots are not free; 2 ahead of it; another task is leaving 4 slots"
+    assert sentence(shown) == text
+    assert "hidden.2 is leaving" in sentence(why)

@@ -21,6 +21,7 @@ from determined_master.api.http.middleware import is_foreign
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.prefix import path_prefix
 from determined_master.api.http.routes import Call, Reply, plain_route, route
+from determined_master.api.http.task_use import IDENTIFIES
 from determined_master.domain.errors import (
     DetError,
     InvalidArgument,
@@ -48,7 +49,7 @@ async def login(call: Call, request: LoginRequest, auth: Auth) -> LoginResponse:
     return LoginResponse(token=opened.token, user=user_message(opened.user))
 
 
-@route("GET", "/api/v1/auth/user", access=SIGNED_IN)
+@route("GET", "/api/v1/auth/user", access=SIGNED_IN, in_task=IDENTIFIES)
 async def current_user(
     call: Call, request: CurrentUserRequest, users: Users
 ) -> CurrentUserResponse:
@@ -56,7 +57,7 @@ async def current_user(
     return CurrentUserResponse(user=user_message(await users.me(call.caller)))
 
 
-@route("POST", "/api/v1/auth/logout", access=SIGNED_IN)
+@route("POST", "/api/v1/auth/logout", access=SIGNED_IN, in_task=IDENTIFIES)
 async def logout(call: Call, request: LogoutRequest, auth: Auth) -> LogoutResponse:
     """End the session that the request was made with."""
     await auth.logout(call.caller, call.http.token)

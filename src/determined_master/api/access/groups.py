@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.access.user_shapes import group_message
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import pagination
 from determined_master.services.access.groups import Groups
 from determined_wire.rest.groups import (
@@ -23,7 +24,7 @@ from determined_wire.rest.types.group import Group, GroupSearchResult
 from determined_wire.rest.users import AssignMultipleGroupsRequest, AssignMultipleGroupsResponse
 
 
-@route("POST", "/api/v1/groups/search", access=FILTERED)
+@route("POST", "/api/v1/groups/search", access=FILTERED, in_task=READS)
 async def get_groups(call: Call, request: GetGroupsRequest, groups: Groups) -> GetGroupsResponse:
     """Groups by name and by member."""
     found, page = await groups.search(

@@ -13,6 +13,7 @@ from determined_master.api.access.role_shapes import (
 from determined_master.api.access.user_shapes import group_message, user_message
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import IDENTIFIES, READS
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
 from determined_master.domain.access.rules import Caller
@@ -28,7 +29,7 @@ async def permissions_message(caller: Caller, roles: Roles) -> wire.GetPermissio
     return wire.GetPermissionsSummaryResponse(roles=_roles(found), assignments=summaries(found))
 
 
-@route("GET", "/api/v1/permissions/summary", access=SIGNED_IN)
+@route("GET", "/api/v1/permissions/summary", access=SIGNED_IN, in_task=IDENTIFIES)
 async def get_permissions_summary(
     call: Call, request: wire.GetPermissionsSummaryRequest, roles: Roles
 ) -> wire.GetPermissionsSummaryResponse:
@@ -92,7 +93,7 @@ async def search_roles_assignable_to_scope(
     )
 
 
-@route("POST", "/api/v1/roles/search", access=SIGNED_IN)
+@route("POST", "/api/v1/roles/search", access=SIGNED_IN, in_task=READS)
 async def list_roles(
     call: Call, request: wire.ListRolesRequest, roles: Roles
 ) -> wire.ListRolesResponse:

@@ -7,6 +7,7 @@ from typing import Any
 from determined_master.api.access.user_shapes import change_of, change_of_new, user_message
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task
 from determined_master.api.http.routes import Call, plain_route, route
+from determined_master.api.http.task_use import IDENTIFIES, READS
 from determined_master.api.shapes import pagination
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument
@@ -54,13 +55,13 @@ SORTS = {
 }
 
 
-@route("GET", "/api/v1/me", access=SIGNED_IN, task=of_task())
+@route("GET", "/api/v1/me", access=SIGNED_IN, task=of_task(), in_task=IDENTIFIES)
 async def get_me(call: Call, request: GetMeRequest, users: Users) -> GetMeResponse:
     """The caller."""
     return GetMeResponse(user=user_message(await users.me(call.caller)))
 
 
-@route("GET", "/api/v1/users", access=SIGNED_IN)
+@route("GET", "/api/v1/users", access=SIGNED_IN, in_task=READS)
 async def get_users(call: Call, request: GetUsersRequest, users: Users) -> GetUsersResponse:
     """Users by filter, all of them without a limit."""
     found, page = await users.list_all(
@@ -83,13 +84,13 @@ async def get_users(call: Call, request: GetUsersRequest, users: Users) -> GetUs
     )
 
 
-@route("GET", "/api/v1/users/{user_id}", access=SIGNED_IN)
+@route("GET", "/api/v1/users/{user_id}", access=SIGNED_IN, in_task=READS)
 async def get_user(call: Call, request: GetUserRequest, users: Users) -> GetUserResponse:
     """One user by id."""
     return GetUserResponse(user=user_message(await users.get(call.caller, request.user_id)))
 
 
-@route("GET", "/api/v1/users/{username}/by-username", access=SIGNED_IN)
+@route("GET", "/api/v1/users/{username}/by-username", access=SIGNED_IN, in_task=READS)
 async def get_user_by_username(
     call: Call, request: GetUserByUsernameRequest, users: Users
 ) -> GetUserByUsernameResponse:
@@ -165,13 +166,13 @@ async def reset_user_setting(
     return ResetUserSettingResponse()
 
 
-@plain_route("GET", "/users/me", access=SIGNED_IN)
+@plain_route("GET", "/users/me", access=SIGNED_IN, in_task=IDENTIFIES)
 async def plain_me(call: Call, users: Users) -> dict[str, Any]:
     """The caller, as older clients read it."""
     return _plain_user(await users.me(call.caller))
 
 
-@plain_route("GET", "/users", access=SIGNED_IN)
+@plain_route("GET", "/users", access=SIGNED_IN, in_task=READS)
 async def plain_users(call: Call, users: Users) -> list[dict[str, Any]]:
     """All users, as older clients read them."""
     found, _ = await users.list_all(call.caller, UserFilter(), ListOrder())

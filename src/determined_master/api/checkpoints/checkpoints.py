@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.routes import Call, Reply, plain_route, route
+from determined_master.api.http.task_use import MODELS, READS, REPORTS
 from determined_master.api.shapes import checkpoint, cut
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.archives import Form
@@ -41,6 +42,7 @@ ARCHIVES: dict[str, Form] = {
     large_body=True,
     access=on("task", "checkpoint.task_id", "report", "task"),
     task=of_task("checkpoint.task_id", "task_id"),
+    in_task=REPORTS,
 )
 async def report_checkpoint(
     call: Call, request: wire.ReportCheckpointRequest, checkpoints: Checkpoints
@@ -68,6 +70,7 @@ async def report_checkpoint(
     "/api/v1/checkpoints/{checkpoint_uuid}",
     access=on("checkpoint", "checkpoint_uuid"),
     task=of_task(),
+    in_task=READS,
 )
 async def get_checkpoint(
     call: Call, request: wire.GetCheckpointRequest, checkpoints: Checkpoints
@@ -77,7 +80,12 @@ async def get_checkpoint(
     return wire.GetCheckpointResponse(checkpoint=checkpoint(call.caller, row))
 
 
-@plain_route("GET", "/checkpoints/{uuid}", access=on("checkpoint", "uuid", "read", "checkpoint"))
+@plain_route(
+    "GET",
+    "/checkpoints/{uuid}",
+    access=on("checkpoint", "uuid", "read", "checkpoint"),
+    in_task=READS,
+)
 async def download_checkpoint(call: Call, checkpoint_files: CheckpointFiles) -> Reply:
     """The files of a checkpoint, as the archive that `Accept` names first; else as tar."""
     accepted = [part.partition(";")[0].strip() for part in call.http.header("accept").split(",")]
@@ -87,7 +95,10 @@ async def download_checkpoint(call: Call, checkpoint_files: CheckpointFiles) -> 
 
 
 @plain_route(
-    "GET", "/checkpoints/{uuid}/manifest", access=on("checkpoint", "uuid", "read", "checkpoint")
+    "GET",
+    "/checkpoints/{uuid}/manifest",
+    access=on("checkpoint", "uuid", "read", "checkpoint"),
+    in_task=READS,
 )
 async def checkpoint_manifest(call: Call, checkpoint_files: CheckpointFiles) -> Reply:
     """Sizes and hashes of a checkpoint's files, as they were when they were stored."""
@@ -99,6 +110,7 @@ async def checkpoint_manifest(call: Call, checkpoint_files: CheckpointFiles) -> 
     "POST",
     "/api/v1/checkpoints/{checkpoint.uuid}/metadata",
     access=on("checkpoint", "checkpoint.uuid", "edit", "experiment"),
+    in_task=MODELS,
 )
 async def post_metadata(
     call: Call, request: wire.PostCheckpointMetadataRequest, checkpoints: Checkpoints
@@ -117,6 +129,7 @@ async def post_metadata(
     large_body=True,
     access=on("checkpoint", "checkpoints.uuid", "delete", "checkpoint"),
     task=of_task(),
+    in_task=MODELS,
 )
 async def patch_checkpoints(
     call: Call, request: wire.PatchCheckpointsRequest, checkpoints: Checkpoints
@@ -127,7 +140,7 @@ async def patch_checkpoints(
     return wire.PatchCheckpointsResponse()
 
 
-@route("GET", "/api/v1/experiments/{id}/checkpoints", access=on("experiment", "id"))
+@route("GET", "/api/v1/experiments/{id}/checkpoints", access=on("experiment", "id"), in_task=READS)
 async def get_experiment_checkpoints(
     call: Call, request: experiment_wire.GetExperimentCheckpointsRequest, checkpoints: Checkpoints
 ) -> experiment_wire.GetExperimentCheckpointsResponse:
@@ -140,7 +153,7 @@ async def get_experiment_checkpoints(
     )
 
 
-@route("GET", "/api/v1/trials/{id}/checkpoints", access=on("trial", "id"))
+@route("GET", "/api/v1/trials/{id}/checkpoints", access=on("trial", "id"), in_task=READS)
 async def get_trial_checkpoints(
     call: Call, request: trial_wire.GetTrialCheckpointsRequest, checkpoints: Checkpoints
 ) -> trial_wire.GetTrialCheckpointsResponse:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, plain_route, route
+from determined_master.api.http.task_use import MODELS, READS
 from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.records.checkpoints import CheckpointRow
@@ -21,6 +22,7 @@ MAX_INT32 = 2**31 - 1
     "DELETE",
     "/api/v1/checkpoints",
     access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
+    in_task=MODELS,
 )
 async def delete_checkpoints(
     call: Call, request: wire.DeleteCheckpointsRequest, checkpoint_gc: CheckpointGc
@@ -34,6 +36,7 @@ async def delete_checkpoints(
     "POST",
     "/api/v1/checkpoints/rm",
     access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
+    in_task=MODELS,
 )
 async def remove_files(
     call: Call, request: wire.CheckpointsRemoveFilesRequest, checkpoint_gc: CheckpointGc
@@ -49,6 +52,7 @@ async def remove_files(
     "DELETE",
     "/api/v1/experiments/{experiment_id}/tensorboard-files",
     access=on("experiment", "experiment_id", "control", "experiment"),
+    in_task=MODELS,
 )
 async def delete_tensorboard_files(
     call: Call, request: experiment_wire.DeleteTensorboardFilesRequest, checkpoint_gc: CheckpointGc
@@ -62,6 +66,7 @@ async def delete_tensorboard_files(
     "GET",
     "/experiments/{experiment_id}/preview_gc",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def preview_gc(call: Call, checkpoint_gc: CheckpointGc) -> dict[str, Any]:
     """Which checkpoints a policy would delete now; empty when there are none.

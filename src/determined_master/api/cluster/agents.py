@@ -13,6 +13,7 @@ from determined_master import clock
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, plain_route, route, socket_route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
@@ -44,7 +45,7 @@ AGENTS_AT_ONCE = 10
 Held = list[tuple[alloc.Allocation, alloc.Container]]
 
 
-@route("GET", "/api/v1/agents", access=SIGNED_IN)
+@route("GET", "/api/v1/agents", access=SIGNED_IN, in_task=READS)
 async def get_agents(
     call: Call, request: wire.GetAgentsRequest, agents: Agents
 ) -> wire.GetAgentsResponse:
@@ -77,7 +78,7 @@ async def create_join_token(
     return own.CreateAgentJoinTokenResponse(token=token, expires_at=expires_at)
 
 
-@route("GET", "/api/v1/agents/{agent_id}", access=SIGNED_IN)
+@route("GET", "/api/v1/agents/{agent_id}", access=SIGNED_IN, in_task=READS)
 async def get_agent(
     call: Call, request: wire.GetAgentRequest, agents: Agents
 ) -> wire.GetAgentResponse:
@@ -87,7 +88,7 @@ async def get_agent(
     return wire.GetAgentResponse(agent=_agent(agent, held))
 
 
-@route("GET", "/api/v1/agents/{agent_id}/slots", access=SIGNED_IN)
+@route("GET", "/api/v1/agents/{agent_id}/slots", access=SIGNED_IN, in_task=READS)
 async def get_slots(
     call: Call, request: wire.GetSlotsRequest, agents: Agents
 ) -> wire.GetSlotsResponse:
@@ -97,7 +98,7 @@ async def get_slots(
     return wire.GetSlotsResponse(slots=list(slots.values()))
 
 
-@route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}", access=SIGNED_IN)
+@route("GET", "/api/v1/agents/{agent_id}/slots/{slot_id}", access=SIGNED_IN, in_task=READS)
 async def get_slot(
     call: Call, request: wire.GetSlotRequest, agents: Agents
 ) -> wire.GetSlotResponse:
@@ -153,7 +154,7 @@ async def agent_socket(call: Call, socket: Any, sockets: AgentSockets) -> None:
     await sockets.serve(socket)
 
 
-@route("GET", "/api/v1/tasks", access=FILTERED)
+@route("GET", "/api/v1/tasks", access=FILTERED, in_task=READS)
 async def get_tasks(
     call: Call,
     request: task_wire.GetTasksRequest,
@@ -168,7 +169,7 @@ async def get_tasks(
     )
 
 
-@plain_route("GET", "/tasks", access=FILTERED)
+@plain_route("GET", "/tasks", access=FILTERED, in_task=READS)
 async def plain_tasks(
     call: Call, agents: Agents, live: LiveAllocations, guard: Guard, pools: Pools
 ) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.records.cluster import MessageRow
 from determined_master.services.cluster.messages import ClusterMessages
 from determined_wire.rest import master as wire
 
 
-@route("GET", "/api/v1/master/cluster_message", access=IN_SERVICE)
+@route("GET", "/api/v1/master/cluster_message", access=IN_SERVICE, in_task=READS)
 async def get_cluster_message(
     call: Call, request: wire.GetClusterMessageRequest, cluster_messages: ClusterMessages
 ) -> wire.GetClusterMessageResponse:

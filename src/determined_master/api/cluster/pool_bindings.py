@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_wire.rest import resource_pools as wire
@@ -44,7 +45,7 @@ async def unbind_pool(
     return wire.UnbindRPFromWorkspaceResponse()
 
 
-@route("GET", BINDINGS, access=FILTERED)
+@route("GET", BINDINGS, access=FILTERED, in_task=READS)
 async def list_bound_workspaces(
     call: Call, request: wire.ListWorkspacesBoundToRPRequest, pool_bindings: PoolBindings
 ) -> wire.ListWorkspacesBoundToRPResponse:

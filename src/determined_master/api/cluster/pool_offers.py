@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.domain.machines.places import LeftOut, Offer
 from determined_master.services.cluster.pools import FoundOffers, Pools
 from determined_wire import own
 
 
-@route("GET", "/api/v1/resource-pools/{resource_pool_name}/offers", access=SIGNED_IN)
+@route(
+    "GET", "/api/v1/resource-pools/{resource_pool_name}/offers", access=SIGNED_IN, in_task=READS
+)
 async def get_pool_offers(
     call: Call, request: own.GetPoolOffersRequest, pools: Pools
 ) -> own.GetPoolOffersResponse:

@@ -6,6 +6,7 @@ from determined_master.api.cluster.pool_machines import device_type, machine_fie
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.services.cluster.pools import PoolFacts, Pools
@@ -26,7 +27,7 @@ from determined_wire.rest.types.resourcepool import (
 MIXED_OR_UNKNOWN = -1
 
 
-@route("GET", "/api/v1/resource-pools", access=SIGNED_IN)
+@route("GET", "/api/v1/resource-pools", access=SIGNED_IN, in_task=READS)
 async def get_resource_pools(
     call: Call, request: wire.GetResourcePoolsRequest, pools: Pools, pool_bindings: PoolBindings
 ) -> wire.GetResourcePoolsResponse:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.services.configs.policies import ConfigPolicies
 from determined_wire.rest import config_policies as wire
 
 
-@route("GET", "/api/v1/config-policies/global/{workload_type}", access=SIGNED_IN)
+@route("GET", "/api/v1/config-policies/global/{workload_type}", access=SIGNED_IN, in_task=READS)
 async def get_global_config_policies(
     call: Call, request: wire.GetGlobalConfigPoliciesRequest, config_policies: ConfigPolicies
 ) -> wire.GetGlobalConfigPoliciesResponse:
@@ -41,6 +42,7 @@ async def delete_global_config_policies(
     "GET",
     "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
     access=on("workspace", "workspace_id"),
+    in_task=READS,
 )
 async def get_workspace_config_policies(
     call: Call, request: wire.GetWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies

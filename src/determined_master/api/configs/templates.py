@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
 from determined_master.domain.access.rules import Caller, can
 from determined_master.domain.config.masking import mask_config
@@ -15,7 +16,7 @@ from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.template import Template
 
 
-@route("GET", "/api/v1/templates", access=FILTERED)
+@route("GET", "/api/v1/templates", access=FILTERED, in_task=READS)
 async def get_templates(
     call: Call, request: wire.GetTemplatesRequest, templates: Templates
 ) -> wire.GetTemplatesResponse:
@@ -33,7 +34,12 @@ async def get_templates(
     )
 
 
-@route("GET", "/api/v1/templates/{template_name}", access=on("template", "template_name"))
+@route(
+    "GET",
+    "/api/v1/templates/{template_name}",
+    access=on("template", "template_name"),
+    in_task=READS,
+)
 async def get_template(
     call: Call, request: wire.GetTemplateRequest, templates: Templates
 ) -> wire.GetTemplateResponse:

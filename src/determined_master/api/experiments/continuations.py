@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.experiments.experiments import full_experiment
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import WORKS
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.experiments.continuations import Continuations
 from determined_master.services.experiments.edits import ExperimentEdits
@@ -17,6 +18,7 @@ from determined_wire.rest import experiments as wire
     "/api/v1/experiments/continue",
     submission=True,
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def continue_experiment(
     call: Call,
@@ -36,6 +38,7 @@ async def continue_experiment(
     "PUT",
     "/api/v1/experiments/{experiment_id}/retain_logs",
     access=on("experiment", "experiment_id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def retain_logs(
     call: Call, request: wire.PutExperimentRetainLogsRequest, experiment_edits: ExperimentEdits
@@ -49,6 +52,7 @@ async def retain_logs(
     "DELETE",
     "/api/v1/experiments/{experiment_id}",
     access=on("experiment", "experiment_id", "delete", "experiment"),
+    in_task=WORKS,
 )
 async def delete_experiment(
     call: Call, request: wire.DeleteExperimentRequest, experiments: Experiments

@@ -9,6 +9,7 @@ from determined_master.api.experiments.experiments import full_experiment, submi
 from determined_master.api.experiments.trial_shapes import trial_message
 from determined_master.api.http.access import maybe, on, upsert
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS, REPORTS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import DetachedState
 from determined_master.pools.live import LiveAllocations
@@ -40,6 +41,7 @@ REPORTED: dict[TrialState, DetachedState] = {
         maybe("experiment", "create_experiment_request.parent_id", "read", "checkpoint"),
         maybe("template", "create_experiment_request.template"),
     ),
+    in_task=REPORTS,
 )
 async def put_experiment(
     call: Call,
@@ -61,7 +63,12 @@ async def put_experiment(
     return experiment_wire.PutExperimentResponse(experiment=experiment, config=experiment.config)
 
 
-@route("POST", "/api/v1/trials", access=on("experiment", "experiment_id", "create", "trial"))
+@route(
+    "POST",
+    "/api/v1/trials",
+    access=on("experiment", "experiment_id", "create", "trial"),
+    in_task=REPORTS,
+)
 async def create_trial(
     call: Call, request: wire.CreateTrialRequest, detached: Detached, trials: Trials
 ) -> wire.CreateTrialResponse:
@@ -73,6 +80,7 @@ async def create_trial(
     "PUT",
     "/api/v1/trials",
     access=on("experiment", "create_trial_request.experiment_id", "create", "trial"),
+    in_task=REPORTS,
 )
 async def put_trial(
     call: Call, request: wire.PutTrialRequest, detached: Detached, trials: Trials
@@ -90,6 +98,7 @@ async def put_trial(
     "GET",
     "/api/v1/trials/by-external-id/{external_experiment_id}/{external_trial_id}",
     access=on("external_experiment", "external_experiment_id"),
+    in_task=READS,
 )
 async def get_trial_by_external_id(
     call: Call, request: wire.GetTrialByExternalIDRequest, detached: Detached, trials: Trials
@@ -101,7 +110,12 @@ async def get_trial_by_external_id(
     return wire.GetTrialByExternalIDResponse(trial=await _trial(call, trial_id, trials))
 
 
-@route("POST", "/api/v1/trials/{trial_id}/start", access=on("trial", "trial_id", "report", "task"))
+@route(
+    "POST",
+    "/api/v1/trials/{trial_id}/start",
+    access=on("trial", "trial_id", "report", "task"),
+    in_task=REPORTS,
+)
 async def start_trial(
     call: Call, request: wire.StartTrialRequest, detached: Detached
 ) -> wire.StartTrialResponse:
@@ -114,7 +128,12 @@ async def start_trial(
     )
 
 
-@route("PATCH", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id", "report", "task"))
+@route(
+    "PATCH",
+    "/api/v1/trials/{trial_id}",
+    access=on("trial", "trial_id", "report", "task"),
+    in_task=REPORTS,
+)
 async def patch_trial(
     call: Call, request: wire.PatchTrialRequest, detached: Detached, trials: Trials
 ) -> wire.PatchTrialResponse:

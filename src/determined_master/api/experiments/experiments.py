@@ -10,6 +10,7 @@ import msgspec
 from determined_master.api.http.access import FILTERED, maybe, of_task, on
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS, WORKS
 from determined_master.api.shapes import add_config_warnings, pagination, seconds_between
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
@@ -40,6 +41,7 @@ MAX_ID = 2**31 - 1
         maybe("experiment", "parent_id", "read", "checkpoint"),
         maybe("template", "template"),
     ),
+    in_task=WORKS,
 )
 async def create_experiment(
     call: Call,
@@ -67,7 +69,12 @@ async def create_experiment(
     )
 
 
-@route("GET", "/api/v1/experiments/{experiment_id}", access=on("experiment", "experiment_id"))
+@route(
+    "GET",
+    "/api/v1/experiments/{experiment_id}",
+    access=on("experiment", "experiment_id"),
+    in_task=READS,
+)
 async def get_experiment(
     call: Call,
     request: wire.GetExperimentRequest,
@@ -97,7 +104,7 @@ async def get_experiment(
     )
 
 
-@route("GET", "/api/v1/experiments", access=FILTERED)
+@route("GET", "/api/v1/experiments", access=FILTERED, in_task=READS)
 async def get_experiments(
     call: Call,
     request: wire.GetExperimentsRequest,
@@ -136,6 +143,7 @@ async def get_experiments(
     "POST",
     "/api/v1/experiments/{id}/activate",
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def activate_experiment(
     call: Call, request: wire.ActivateExperimentRequest, experiments: Experiments
@@ -149,6 +157,7 @@ async def activate_experiment(
     "POST",
     "/api/v1/experiments/{id}/pause",
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def pause_experiment(
     call: Call, request: wire.PauseExperimentRequest, experiments: Experiments
@@ -162,6 +171,7 @@ async def pause_experiment(
     "POST",
     "/api/v1/experiments/{id}/cancel",
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def cancel_experiment(
     call: Call, request: wire.CancelExperimentRequest, experiments: Experiments
@@ -172,7 +182,10 @@ async def cancel_experiment(
 
 
 @route(
-    "POST", "/api/v1/experiments/{id}/kill", access=on("experiment", "id", "control", "experiment")
+    "POST",
+    "/api/v1/experiments/{id}/kill",
+    access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def kill_experiment(
     call: Call, request: wire.KillExperimentRequest, experiments: Experiments
@@ -186,6 +199,7 @@ async def kill_experiment(
     "POST",
     "/api/v1/experiments/{id}/archive",
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def archive_experiment(
     call: Call, request: wire.ArchiveExperimentRequest, experiments: Experiments
@@ -199,6 +213,7 @@ async def archive_experiment(
     "POST",
     "/api/v1/experiments/{id}/unarchive",
     access=on("experiment", "id", "control", "experiment"),
+    in_task=WORKS,
 )
 async def unarchive_experiment(
     call: Call, request: wire.UnarchiveExperimentRequest, experiments: Experiments
@@ -215,6 +230,7 @@ async def unarchive_experiment(
         on("experiment", "experiment_id", "control", "experiment"),
         on("project", "destination_project_id", "create", "experiment"),
     ),
+    in_task=WORKS,
 )
 async def move_experiment(
     call: Call, request: wire.MoveExperimentRequest, projects: Projects
@@ -230,6 +246,7 @@ async def move_experiment(
     "PATCH",
     "/api/v1/experiments/{experiment.id}",
     access=on("experiment", "experiment.id", "edit", "experiment"),
+    in_task=WORKS,
 )
 async def patch_experiment(
     call: Call,
@@ -257,7 +274,7 @@ async def patch_experiment(
     )
 
 
-@route("GET", "/api/v1/experiment/labels", access=FILTERED)
+@route("GET", "/api/v1/experiment/labels", access=FILTERED, in_task=READS)
 async def get_labels(
     call: Call, request: wire.GetExperimentLabelsRequest, experiments: Experiments
 ) -> wire.GetExperimentLabelsResponse:
@@ -270,6 +287,7 @@ async def get_labels(
     "PUT",
     "/api/v1/experiments/{experiment_id}/labels/{label}",
     access=on("experiment", "experiment_id", "edit", "experiment"),
+    in_task=WORKS,
 )
 async def put_label(
     call: Call, request: wire.PutExperimentLabelRequest, experiments: Experiments
@@ -285,6 +303,7 @@ async def put_label(
     "DELETE",
     "/api/v1/experiments/{experiment_id}/labels/{label}",
     access=on("experiment", "experiment_id", "edit", "experiment"),
+    in_task=WORKS,
 )
 async def delete_label(
     call: Call, request: wire.DeleteExperimentLabelRequest, experiments: Experiments
@@ -301,6 +320,7 @@ async def delete_label(
     "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric",
     access=on("experiment", "experiment_id"),
     task=of_task("experiment_id"),
+    in_task=READS,
 )
 async def get_best_metric(
     call: Call, request: wire.GetBestSearcherValidationMetricRequest, experiments: Experiments

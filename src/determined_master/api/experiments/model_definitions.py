@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 from determined_master.api.http.access import on
 from determined_master.api.http.protojson import ready_text
 from determined_master.api.http.routes import Call, Reply, plain_route, route
+from determined_master.api.http.task_use import READS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.model_definition import ListedFile, is_text
 from determined_master.services.experiments.model_files import ModelFiles
@@ -31,6 +32,7 @@ ID = re.compile(r"-?[0-9]{1,9}")
     "GET",
     "/api/v1/experiments/{experiment_id}/model_def",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def get_model_def(
     call: Call, request: wire.GetModelDefRequest, experiments: Experiments
@@ -44,6 +46,7 @@ async def get_model_def(
     "GET",
     "/experiments/{experiment_id}/model_def",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def download_model_def(call: Call, experiments: Experiments) -> Reply:
     """The model directory as a file to save."""
@@ -60,6 +63,7 @@ async def download_model_def(call: Call, experiments: Experiments) -> Reply:
     "GET",
     "/api/v1/experiments/{experiment_id}/file_tree",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def get_model_def_tree(
     call: Call, request: wire.GetModelDefTreeRequest, model_files: ModelFiles
@@ -73,6 +77,7 @@ async def get_model_def_tree(
     "POST",
     "/api/v1/experiments/{experiment_id}/file",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def get_model_def_file(
     call: Call, request: wire.GetModelDefFileRequest, model_files: ModelFiles
@@ -86,6 +91,7 @@ async def get_model_def_file(
     "GET",
     "/experiments/{experiment_id}/file/download",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def download_model_def_file(call: Call, model_files: ModelFiles) -> Reply:
     """One file of the model directory as a file to save; `path` names it."""

@@ -10,6 +10,7 @@ from determined_master.api.http.access import FILTERED
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import pagination, seconds_between
 from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.records.experiments import RunRow
@@ -24,7 +25,7 @@ _WAITING = "STATE_ACTIVE"
 """The word of this list for a run that waits for its slots; elsewhere it is QUEUED."""
 
 
-@route("POST", "/api/v1/runs", access=FILTERED)
+@route("POST", "/api/v1/runs", access=FILTERED, in_task=READS)
 async def search_runs(
     call: Call, request: wire.SearchRunsRequest, runs: Runs
 ) -> wire.SearchRunsResponse:

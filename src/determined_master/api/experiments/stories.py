@@ -7,6 +7,7 @@ from typing import Any
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.records.stories import StoryLine, ThingWithStory
 from determined_master.services.experiments.stories import Stories, request_of
 from determined_master.services.experiments.story_texts import short_text
@@ -14,7 +15,7 @@ from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 
 
-@route("GET", "/api/v1/trials/{id}/story", access=on("trial", "id"))
+@route("GET", "/api/v1/trials/{id}/story", access=on("trial", "id"), in_task=READS)
 async def trial_story(
     call: Call, request: own.GetStoryRequest, stories: Stories
 ) -> own.GetStoryResponse:
@@ -22,7 +23,7 @@ async def trial_story(
     return await _story(call, "trial", request, stories)
 
 
-@route("GET", "/api/v1/experiments/{id}/story", access=on("experiment", "id"))
+@route("GET", "/api/v1/experiments/{id}/story", access=on("experiment", "id"), in_task=READS)
 async def experiment_story(
     call: Call, request: own.GetStoryRequest, stories: Stories
 ) -> own.GetStoryResponse:
@@ -30,7 +31,7 @@ async def experiment_story(
     return await _story(call, "experiment", request, stories)
 
 
-@route("GET", "/api/v1/allocations/{id}/story", access=on("allocation", "id"))
+@route("GET", "/api/v1/allocations/{id}/story", access=on("allocation", "id"), in_task=READS)
 async def allocation_story(
     call: Call, request: own.GetStoryRequest, stories: Stories
 ) -> own.GetStoryResponse:

@@ -8,6 +8,7 @@ from determined_master.api.experiments.trial_shapes import metrics_report, trial
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.routes import Call, route, stream_route
+from determined_master.api.http.task_use import READS, REPORTS, WORKS
 from determined_master.api.shapes import checkpoint_workload, cut, metrics_workload
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.trial.messages import EarlyExitReason
@@ -43,7 +44,11 @@ EARLY_EXITS: dict[TrialEarlyExitExitedReason, EarlyExitReason] = {
 
 
 @route(
-    "GET", "/api/v1/trials/{trial_id}", access=on("trial", "trial_id"), task=of_task("trial_id")
+    "GET",
+    "/api/v1/trials/{trial_id}",
+    access=on("trial", "trial_id"),
+    task=of_task("trial_id"),
+    in_task=READS,
 )
 async def get_trial(
     call: Call, request: wire.GetTrialRequest, trials: Trials
@@ -54,7 +59,10 @@ async def get_trial(
 
 
 @route(
-    "GET", "/api/v1/experiments/{experiment_id}/trials", access=on("experiment", "experiment_id")
+    "GET",
+    "/api/v1/experiments/{experiment_id}/trials",
+    access=on("experiment", "experiment_id"),
+    in_task=READS,
 )
 async def get_experiment_trials(
     call: Call, request: experiment_wire.GetExperimentTrialsRequest, trials: Trials
@@ -79,7 +87,7 @@ async def get_experiment_trials(
     )
 
 
-@route("GET", "/api/v1/trials/{trial_id}/workloads", access=on("trial", "trial_id"))
+@route("GET", "/api/v1/trials/{trial_id}/workloads", access=on("trial", "trial_id"), in_task=READS)
 async def get_trial_workloads(
     call: Call, request: wire.GetTrialWorkloadsRequest, trials: Trials
 ) -> wire.GetTrialWorkloadsResponse:
@@ -117,6 +125,7 @@ def _workload(row: StoredReport | CheckpointRow, *, with_batches: bool) -> wire.
     "PUT",
     "/api/v1/trials/{trial_id}/retain_logs",
     access=on("trial", "trial_id", "control", "trial"),
+    in_task=WORKS,
 )
 async def retain_trial_logs(
     call: Call, request: wire.PutTrialRetainLogsRequest, log_retention: LogRetention
@@ -126,7 +135,12 @@ async def retain_trial_logs(
     return wire.PutTrialRetainLogsResponse()
 
 
-@route("GET", "/api/v1/trials/{id}/remaining_log_retention_days", access=on("trial", "id"))
+@route(
+    "GET",
+    "/api/v1/trials/{id}/remaining_log_retention_days",
+    access=on("trial", "id"),
+    in_task=READS,
+)
 async def get_remaining_days(
     call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest, log_retention: LogRetention
 ) -> wire.GetTrialRemainingLogRetentionDaysResponse:
@@ -135,7 +149,12 @@ async def get_remaining_days(
     return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
 
 
-@route("POST", "/api/v1/trials/{id}/kill", access=on("trial", "id", "control", "experiment"))
+@route(
+    "POST",
+    "/api/v1/trials/{id}/kill",
+    access=on("trial", "id", "control", "experiment"),
+    in_task=WORKS,
+)
 async def kill_trial(
     call: Call, request: wire.KillTrialRequest, trials: Trials
 ) -> wire.KillTrialResponse:
@@ -149,6 +168,7 @@ async def kill_trial(
     "/api/v1/trials/{trial_id}/early_exit",
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
+    in_task=REPORTS,
 )
 async def report_early_exit(
     call: Call, request: wire.ReportTrialSearcherEarlyExitRequest, trials: Trials
@@ -170,6 +190,7 @@ async def report_early_exit(
     "/api/v1/trials/{trial_id}/progress",
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
+    in_task=REPORTS,
 )
 async def report_progress(
     call: Call, request: wire.ReportTrialProgressRequest, trials: Trials
@@ -184,6 +205,7 @@ async def report_progress(
     "/api/v1/trials/{trial_id}/runner/metadata",
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
+    in_task=REPORTS,
 )
 async def post_runner_metadata(
     call: Call, request: wire.PostTrialRunnerMetadataRequest, trials: Trials
@@ -199,6 +221,7 @@ async def post_runner_metadata(
     "/api/v1/trials/metrics/trial_metrics",
     wire.GetMetricsResponse,
     access=on("trial", "trial_ids"),
+    in_task=READS,
 )
 async def get_metrics(
     call: Call, request: wire.GetMetricsRequest, metrics: Metrics
@@ -215,6 +238,7 @@ async def get_metrics(
     "/api/v1/trials/metrics/training_metrics",
     wire.GetTrainingMetricsResponse,
     access=on("trial", "trial_ids"),
+    in_task=READS,
 )
 async def get_training_metrics(
     call: Call, request: wire.GetTrainingMetricsRequest, metrics: Metrics
@@ -229,6 +253,7 @@ async def get_training_metrics(
     "/api/v1/trials/metrics/validation_metrics",
     wire.GetValidationMetricsResponse,
     access=on("trial", "trial_ids"),
+    in_task=READS,
 )
 async def get_validation_metrics(
     call: Call, request: wire.GetValidationMetricsRequest, metrics: Metrics

@@ -15,7 +15,7 @@ found once, when the application is built.
 Path, query and body are merged into the request's message before the function is called. The
 message that it returns is the body of the response. Errors are raised as `DetError`. The path is
 spelled as in the public API, so that the table can be checked against it. `access.py` explains
-`access`, `public` and `task`.
+`access`, `public`, `task` and `in_task`.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it needs no token."""
     public_reason: str = ""
     """The reason why it needs none."""
+    in_task: str = ""
+    """Why code in a task may call it with its user's token; empty when it may not."""
     knows_session: bool = False
     """Whether a public route gets the caller of a valid session instead of `ANONYMOUS`."""
     authenticates: bool = False
@@ -141,6 +143,7 @@ class Declared(TypedDict, total=False):
     access: Required[Rule | Need]
     public: str
     """The reason why no token is needed."""
+    in_task: str
     knows_session: bool
     authenticates: bool
     large_body: bool
@@ -254,6 +257,7 @@ def _declared(
         access=rule_of(options["access"]),
         is_public=bool(options.get("public")),
         public_reason=options.get("public", ""),
+        in_task=options.get("in_task", ""),
         knows_session=options.get("knows_session", False),
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),

@@ -12,6 +12,7 @@ from determined_master.api.http.access import IN_SERVICE, of_task, on
 from determined_master.api.http.plain import plain_json
 from determined_master.api.http.protojson import refuse
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
+from determined_master.api.http.task_use import READS, REPORTS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.records.logs import LogFilter, LogRow
@@ -36,6 +37,7 @@ WIRE_LEVELS = [LogLevel[f"LOG_LEVEL_{name}"] for name in LEVELS]
     large_body=True,
     access=on("task", "logs.task_id", "report", "task"),
     task=of_task("logs.task_id", "task_id"),
+    in_task=REPORTS,
 )
 async def post_task_logs(
     call: Call, request: task_wire.PostTaskLogsRequest, task_logs: TaskLogs
@@ -75,7 +77,7 @@ class PlainLine(msgspec.Struct):
     stdtype: str | None = None
 
 
-@plain_route("POST", "/task-logs", access=IN_SERVICE, large_body=True)
+@plain_route("POST", "/task-logs", access=IN_SERVICE, large_body=True, in_task=REPORTS)
 async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
     """The same as a plain list whose levels are bare words."""
     entries = await plain_json(call, list[PlainLine])
@@ -105,6 +107,7 @@ def _plain_line(line: PlainLine) -> PostedLine:
     "/api/v1/trials/{trial_id}/logs",
     trial_wire.TrialLogsResponse,
     access=on("trial", "trial_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def trial_logs(
     call: Call, request: trial_wire.TrialLogsRequest, trials: Trials, task_logs: TaskLogs
@@ -131,7 +134,11 @@ async def trial_logs(
 
 
 @stream_route(
-    "GET", "/api/v1/tasks/{task_id}/logs", task_wire.TaskLogsResponse, access=on("task", "task_id")
+    "GET",
+    "/api/v1/tasks/{task_id}/logs",
+    task_wire.TaskLogsResponse,
+    access=on("task", "task_id"),
+    in_task=READS,
 )
 async def task_logs(
     call: Call, request: task_wire.TaskLogsRequest, tasks: Tasks, task_logs: TaskLogs
@@ -166,6 +173,7 @@ def task_line(row: LogRow) -> task_wire.TaskLogsResponse:
     "/api/v1/trials/{trial_id}/logs/fields",
     trial_wire.TrialLogsFieldsResponse,
     access=on("trial", "trial_id", "read", "checkpoint"),
+    in_task=READS,
 )
 async def trial_logs_fields(
     call: Call, request: trial_wire.TrialLogsFieldsRequest, trials: Trials, task_logs: TaskLogs
@@ -182,6 +190,7 @@ async def trial_logs_fields(
     "/api/v1/tasks/{task_id}/logs/fields",
     task_wire.TaskLogsFieldsResponse,
     access=on("task", "task_id"),
+    in_task=READS,
 )
 async def task_logs_fields(
     call: Call, request: task_wire.TaskLogsFieldsRequest, tasks: Tasks, task_logs: TaskLogs

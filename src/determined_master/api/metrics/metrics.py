@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master import clock
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import REPORTS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.services.metrics.reports import MetricReport
@@ -20,6 +21,7 @@ from determined_wire.rest.types.trial import TrialMetrics
     large_body=True,
     access=on("trial", "metrics.trial_id", "report", "task"),
     task=of_task("metrics.trial_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def report_metrics(
     call: Call, request: wire.ReportTrialMetricsRequest, metrics: Metrics
@@ -36,6 +38,7 @@ async def report_metrics(
     large_body=True,
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
+    in_task=REPORTS,
 )
 async def report_metrics_batch(
     call: Call, request: own.ReportTrialMetricsBatchRequest, metrics: Metrics
@@ -55,6 +58,7 @@ async def report_metrics_batch(
     large_body=True,
     access=on("trial", "training_metrics.trial_id", "report", "task"),
     task=of_task("training_metrics.trial_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def report_training_metrics(
     call: Call, request: wire.ReportTrialTrainingMetricsRequest, metrics: Metrics
@@ -71,6 +75,7 @@ async def report_training_metrics(
     large_body=True,
     access=on("trial", "validation_metrics.trial_id", "report", "task"),
     task=of_task("validation_metrics.trial_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def report_validation_metrics(
     call: Call, request: wire.ReportTrialValidationMetricsRequest, metrics: Metrics

@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route, stream_route
+from determined_master.api.http.task_use import READS, REPORTS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.metrics import SeriesLabel, SystemSample
 from determined_master.services.metrics.system_metrics import SystemMetrics
@@ -35,6 +36,7 @@ TYPES = {group: type_ for type_, group in GROUPS.items()}
     large_body=True,
     access=on("trial", "batches.labels.trial_id", "report", "task"),
     task=of_task("batches.labels.trial_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def post_profiler_metrics(
     call: Call, request: wire.PostTrialProfilerMetricsBatchRequest, system_metrics: SystemMetrics
@@ -50,6 +52,7 @@ async def post_profiler_metrics(
     "/api/v1/trials/{trial_id}/profiler/available_series",
     wire.GetTrialProfilerAvailableSeriesResponse,
     access=on("trial", "trial_id"),
+    in_task=READS,
 )
 async def get_available_series(
     call: Call, request: wire.GetTrialProfilerAvailableSeriesRequest, system_metrics: SystemMetrics
@@ -67,6 +70,7 @@ async def get_available_series(
     "/api/v1/trials/{labels.trial_id}/profiler/metrics",
     wire.GetTrialProfilerMetricsResponse,
     access=on("trial", "labels.trial_id"),
+    in_task=READS,
 )
 async def get_profiler_metrics(
     call: Call, request: wire.GetTrialProfilerMetricsRequest, system_metrics: SystemMetrics

@@ -11,6 +11,7 @@ import msgspec
 from determined_master.api.http.access import on
 from determined_master.api.http.protojson import json_number, json_object, ready_list
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.summary import as_number
 from determined_master.records.metrics import MetricName, PointRow
@@ -29,7 +30,7 @@ TYPES = {
 TYPE_OF = {group: type_ for type_, group in TYPES.items()}
 
 
-@route("GET", "/api/v1/trials/time-series", access=on("trial", "trial_ids"))
+@route("GET", "/api/v1/trials/time-series", access=on("trial", "trial_ids"), in_task=READS)
 async def compare_trials(
     call: Call, request: wire.CompareTrialsRequest, series: SeriesReads
 ) -> wire.CompareTrialsResponse:
@@ -43,6 +44,7 @@ async def compare_trials(
     "GET",
     "/api/v1/experiments/{experiment_id}/validation-history",
     access=on("experiment", "experiment_id"),
+    in_task=READS,
 )
 async def get_validation_history(
     call: Call, request: experiment_wire.GetExperimentValidationHistoryRequest, series: SeriesReads

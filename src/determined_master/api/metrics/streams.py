@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from determined_master.api.http.access import on
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, stream_route
+from determined_master.api.http.task_use import READS
 from determined_master.api.metrics.series import data_points, one_metric
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.metrics.series import Range, SeriesReads
@@ -17,7 +18,9 @@ NAMES = "/api/v1/experiments/metrics-stream/metric-names"
 STREAM = "/api/v1/experiments/{experiment_id}/metrics-stream"
 
 
-@stream_route("GET", NAMES, wire.ExpMetricNamesResponse, access=on("experiment", "ids"))
+@stream_route(
+    "GET", NAMES, wire.ExpMetricNamesResponse, access=on("experiment", "ids"), in_task=READS
+)
 async def stream_metric_names(
     call: Call, request: wire.ExpMetricNamesRequest, series: SeriesReads
 ) -> AsyncIterator[wire.ExpMetricNamesResponse]:
@@ -39,6 +42,7 @@ async def stream_metric_names(
     f"{STREAM}/batches",
     wire.MetricBatchesResponse,
     access=on("experiment", "experiment_id"),
+    in_task=READS,
 )
 async def stream_batches(
     call: Call, request: wire.MetricBatchesRequest, series: SeriesReads
@@ -56,6 +60,7 @@ async def stream_batches(
     f"{STREAM}/trials-snapshot",
     wire.TrialsSnapshotResponse,
     access=on("experiment", "experiment_id"),
+    in_task=READS,
 )
 async def stream_snapshot(
     call: Call, request: wire.TrialsSnapshotRequest, series: SeriesReads
@@ -84,6 +89,7 @@ async def stream_snapshot(
     f"{STREAM}/trials-sample",
     wire.TrialsSampleResponse,
     access=on("experiment", "experiment_id"),
+    in_task=READS,
 )
 async def stream_sample(
     call: Call, request: wire.TrialsSampleRequest, series: SeriesReads

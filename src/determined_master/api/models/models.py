@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import MODELS, READS
 from determined_master.api.models.shapes import model_message
 from determined_master.api.shapes import cut
 from determined_master.records.models import ModelFilter
@@ -12,7 +13,7 @@ from determined_wire.rest import models as wire
 from determined_wire.rest.types.shared import OrderBy
 
 
-@route("GET", "/api/v1/models", access=FILTERED)
+@route("GET", "/api/v1/models", access=FILTERED, in_task=READS)
 async def get_models(
     call: Call, request: wire.GetModelsRequest, models: Models
 ) -> wire.GetModelsResponse:
@@ -39,7 +40,7 @@ async def get_models(
     return wire.GetModelsResponse(models=[model_message(row) for row in shown], pagination=bounds)
 
 
-@route("POST", "/api/v1/models", access=IN_SERVICE)
+@route("POST", "/api/v1/models", access=IN_SERVICE, in_task=MODELS)
 async def post_model(
     call: Call, request: wire.PostModelRequest, models: Models
 ) -> wire.PostModelResponse:
@@ -57,7 +58,7 @@ async def post_model(
     return wire.PostModelResponse(model=model_message(row))
 
 
-@route("GET", "/api/v1/models/{model_name}", access=on("model", "model_name"))
+@route("GET", "/api/v1/models/{model_name}", access=on("model", "model_name"), in_task=READS)
 async def get_model(
     call: Call, request: wire.GetModelRequest, models: Models
 ) -> wire.GetModelResponse:
@@ -66,7 +67,12 @@ async def get_model(
     return wire.GetModelResponse(model=model_message(row))
 
 
-@route("PATCH", "/api/v1/models/{model_name}", access=on("model", "model_name", "edit", "model"))
+@route(
+    "PATCH",
+    "/api/v1/models/{model_name}",
+    access=on("model", "model_name", "edit", "model"),
+    in_task=MODELS,
+)
 async def patch_model(
     call: Call, request: wire.PatchModelRequest, models: Models
 ) -> wire.PatchModelResponse:
@@ -91,6 +97,7 @@ async def patch_model(
     "POST",
     "/api/v1/models/{model_name}/archive",
     access=on("model", "model_name", "edit", "model"),
+    in_task=MODELS,
 )
 async def archive_model(
     call: Call, request: wire.ArchiveModelRequest, models: Models
@@ -104,6 +111,7 @@ async def archive_model(
     "POST",
     "/api/v1/models/{model_name}/unarchive",
     access=on("model", "model_name", "edit", "model"),
+    in_task=MODELS,
 )
 async def unarchive_model(
     call: Call, request: wire.UnarchiveModelRequest, models: Models
@@ -120,6 +128,7 @@ async def unarchive_model(
         on("model", "model_name", "edit", "model"),
         on("workspace", "destination_workspace_id", "create", "model"),
     ),
+    in_task=MODELS,
 )
 async def move_model(
     call: Call, request: wire.MoveModelRequest, models: Models
@@ -131,7 +140,10 @@ async def move_model(
 
 
 @route(
-    "DELETE", "/api/v1/models/{model_name}", access=on("model", "model_name", "delete", "model")
+    "DELETE",
+    "/api/v1/models/{model_name}",
+    access=on("model", "model_name", "delete", "model"),
+    in_task=MODELS,
 )
 async def delete_model(
     call: Call, request: wire.DeleteModelRequest, models: Models
@@ -141,7 +153,7 @@ async def delete_model(
     return wire.DeleteModelResponse()
 
 
-@route("GET", "/api/v1/model/labels", access=FILTERED)
+@route("GET", "/api/v1/model/labels", access=FILTERED, in_task=READS)
 async def get_model_labels(
     call: Call, request: wire.GetModelLabelsRequest, models: Models
 ) -> wire.GetModelLabelsResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from determined_master.api.experiments.trial_shapes import metrics_report
 from determined_master.api.http.access import maybe, of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import MODELS, READS, REPORTS
 from determined_master.api.models.shapes import model_message, version_message
 from determined_master.api.shapes import cut
 from determined_master.domain.errors import InvalidArgument
@@ -24,7 +25,9 @@ from determined_wire.rest.types.trial import TrialSourceInfoType
 TYPE = "TRIAL_SOURCE_INFO_TYPE_"
 
 
-@route("GET", "/api/v1/models/{model_name}/versions", access=on("model", "model_name"))
+@route(
+    "GET", "/api/v1/models/{model_name}/versions", access=on("model", "model_name"), in_task=READS
+)
 async def get_model_versions(
     call: Call, request: wire.GetModelVersionsRequest, model_versions: ModelVersions
 ) -> wire.GetModelVersionsResponse:
@@ -51,6 +54,7 @@ async def get_model_versions(
         on("model", "model_name", "edit", "model"),
         on("checkpoint", "checkpoint_uuid", "read", "checkpoint"),
     ),
+    in_task=MODELS,
 )
 async def post_model_version(
     call: Call, request: wire.PostModelVersionRequest, model_versions: ModelVersions
@@ -72,6 +76,7 @@ async def post_model_version(
     "GET",
     "/api/v1/models/{model_name}/versions/{model_version_num}",
     access=on("model", "model_name"),
+    in_task=READS,
 )
 async def get_model_version(
     call: Call, request: wire.GetModelVersionRequest, model_versions: ModelVersions
@@ -85,6 +90,7 @@ async def get_model_version(
     "PATCH",
     "/api/v1/models/{model_name}/versions/{model_version_num}",
     access=on("model", "model_name", "edit", "model"),
+    in_task=MODELS,
 )
 async def patch_model_version(
     call: Call, request: wire.PatchModelVersionRequest, model_versions: ModelVersions
@@ -110,6 +116,7 @@ async def patch_model_version(
     "DELETE",
     "/api/v1/models/{model_name}/versions/{model_version_num}",
     access=on("model", "model_name", "delete", "model"),
+    in_task=MODELS,
 )
 async def delete_model_version(
     call: Call, request: wire.DeleteModelVersionRequest, model_versions: ModelVersions
@@ -123,6 +130,7 @@ async def delete_model_version(
     "GET",
     "/api/v1/models/{model_name}/versions/{model_version_num}/metrics",
     access=on("model", "model_name"),
+    in_task=READS,
 )
 async def get_version_metrics(
     call: Call, request: wire.GetTrialMetricsByModelVersionRequest, trial_sources: TrialSources
@@ -141,6 +149,7 @@ async def get_version_metrics(
     "GET",
     "/api/v1/checkpoints/{checkpoint_uuid}/metrics",
     access=on("checkpoint", "checkpoint_uuid"),
+    in_task=READS,
 )
 async def get_checkpoint_metrics(
     call: Call,
@@ -167,6 +176,7 @@ async def get_checkpoint_metrics(
         maybe("checkpoint", "trial_source_info.checkpoint_uuid", "read", "checkpoint"),
     ),
     task=of_task("trial_source_info.trial_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def report_trial_source(
     call: Call, request: trial_wire.ReportTrialSourceInfoRequest, trial_sources: TrialSources

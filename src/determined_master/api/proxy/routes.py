@@ -12,6 +12,7 @@ from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.middleware import Entry
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE
 from determined_master.api.http.routes import Call, service_route
+from determined_master.api.http.task_use import REACHES
 from determined_master.api.proxy import heads
 from determined_master.api.proxy.forwarding import Errand, forward
 from determined_master.api.proxy.tunnel import carry_tcp, refuse_plain
@@ -43,7 +44,7 @@ def find_service(
     return target, next((token for token in shown if proxies.is_own_token(target, token)), "")
 
 
-@service_route("/proxy/{service}/{path*}", access=IN_SERVICE)
+@service_route("/proxy/{service}/{path*}", access=IN_SERVICE, in_task=REACHES)
 async def proxy(
     call: Call,
     entry: Entry,

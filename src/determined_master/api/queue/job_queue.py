@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS, WORKS
 from determined_master.api.shapes import pagination
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
@@ -31,7 +32,7 @@ from determined_wire.rest.types.shared import OrderBy, Pagination
 PAGE = 100
 
 
-@route("GET", "/api/v1/job-queues", access=FILTERED)
+@route("GET", "/api/v1/job-queues", access=FILTERED, in_task=READS)
 async def get_jobs(
     call: Call, request: wire.GetJobsRequest, job_queue: JobQueue
 ) -> wire.GetJobsResponse:
@@ -40,7 +41,7 @@ async def get_jobs(
     return wire.GetJobsResponse(pagination=pagination, jobs=[_job(job) for job in jobs])
 
 
-@route("GET", "/api/v1/job-queues-v2", access=FILTERED)
+@route("GET", "/api/v1/job-queues-v2", access=FILTERED, in_task=READS)
 async def get_jobs_v2(
     call: Call, request: wire.GetJobsV2Request, job_queue: JobQueue
 ) -> wire.GetJobsV2Response:
@@ -53,7 +54,7 @@ async def get_jobs_v2(
     return wire.GetJobsV2Response(pagination=pagination, jobs=shown)
 
 
-@route("GET", "/api/v1/job-queues/stats", access=SIGNED_IN)
+@route("GET", "/api/v1/job-queues/stats", access=SIGNED_IN, in_task=READS)
 async def get_job_queue_stats(
     call: Call, request: wire.GetJobQueueStatsRequest, job_queue: JobQueue
 ) -> wire.GetJobQueueStatsResponse:
@@ -71,7 +72,7 @@ async def get_job_queue_stats(
     )
 
 
-@route("POST", "/api/v1/job-queues", access=IN_SERVICE)
+@route("POST", "/api/v1/job-queues", access=IN_SERVICE, in_task=WORKS)
 async def update_job_queue(
     call: Call, request: wire.UpdateJobQueueRequest, job_changes: JobChanges
 ) -> wire.UpdateJobQueueResponse:
@@ -91,7 +92,7 @@ async def update_job_queue(
     return wire.UpdateJobQueueResponse()
 
 
-@route("GET", "/api/v1/job-queues/{id}/why", access=IN_SERVICE)
+@route("GET", "/api/v1/job-queues/{id}/why", access=IN_SERVICE, in_task=READS)
 async def get_job_why(
     call: Call, request: own.GetJobWhyRequest, job_why: JobWhy
 ) -> own.GetJobWhyResponse:

@@ -6,13 +6,14 @@ import asyncio
 
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.domain.search.decision import TrialCount
 from determined_master.services.search.previews import SearchPreviews
 from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
 from determined_wire.rest.types.experiment import SearchSummary, SearchUnit, TrialSummary
 
 
-@route("POST", "/api/v1/preview-hp-search", submission=True, access=SIGNED_IN)
+@route("POST", "/api/v1/preview-hp-search", submission=True, access=SIGNED_IN, in_task=READS)
 async def preview_search(
     call: Call, request: PreviewHPSearchRequest, search_previews: SearchPreviews
 ) -> PreviewHPSearchResponse:

@@ -6,6 +6,7 @@ import msgspec
 
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import REPORTS
 from determined_master.api.tasks.tasks import allocation
 from determined_master.services.tasks.allocations import Allocations
 from determined_wire.rest import allocations as wire
@@ -17,6 +18,7 @@ from determined_wire.rest.types.trial import RendezvousInfo
     "/api/v1/allocations/{allocation_id}",
     access=on("allocation", "allocation_id"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def get_allocation(
     call: Call, request: wire.GetAllocationRequest, allocations: Allocations
@@ -31,6 +33,7 @@ async def get_allocation(
     "/api/v1/allocations/{allocation_id}/resources/{resources_id}/rendezvous",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def rendezvous(
     call: Call, request: wire.AllocationRendezvousInfoRequest, allocations: Allocations
@@ -46,6 +49,7 @@ async def rendezvous(
     "/api/v1/allocations/{allocation_id}/signals/preemption",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def preemption_signal(
     call: Call, request: wire.AllocationPreemptionSignalRequest, allocations: Allocations
@@ -62,6 +66,7 @@ async def preemption_signal(
     "/api/v1/allocations/{allocation_id}/signals/ack_preemption",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def acknowledge_preemption(
     call: Call, request: wire.AckAllocationPreemptionSignalRequest, allocations: Allocations
@@ -76,6 +81,7 @@ async def acknowledge_preemption(
     "/api/v1/allocations/{allocation_id}/signals/pending_preemption",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def pending_preemption(
     call: Call, request: wire.AllocationPendingPreemptionSignalRequest, allocations: Allocations
@@ -90,6 +96,7 @@ async def pending_preemption(
     "/api/v1/allocations/{allocation_id}/ready",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def ready(
     call: Call, request: wire.AllocationReadyRequest, allocations: Allocations
@@ -104,6 +111,7 @@ async def ready(
     "/api/v1/allocations/{allocation_id}/waiting",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def waiting(
     call: Call, request: wire.AllocationWaitingRequest, allocations: Allocations
@@ -118,6 +126,7 @@ async def waiting(
     "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def mark_daemon(
     call: Call, request: wire.MarkAllocationResourcesDaemonRequest, allocations: Allocations
@@ -132,6 +141,7 @@ async def mark_daemon(
     "/api/v1/allocations/{allocation_id}/all_gather",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def all_gather(
     call: Call, request: wire.AllocationAllGatherRequest, allocations: Allocations
@@ -152,6 +162,7 @@ async def all_gather(
     "/api/v1/allocations/{allocation_id}/acceleratorData",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def accelerators(
     call: Call, request: wire.PostAllocationAcceleratorDataRequest, allocations: Allocations
@@ -167,6 +178,7 @@ async def accelerators(
     "/api/v1/allocations/{allocation_id}/proxy_address",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def proxy_address(
     call: Call, request: wire.PostAllocationProxyAddressRequest, allocations: Allocations
@@ -184,6 +196,7 @@ async def proxy_address(
     "/api/v1/allocations/{allocation_id}/notify_container_running",
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
+    in_task=REPORTS,
 )
 async def notify_container_running(
     call: Call, request: wire.NotifyContainerRunningRequest, allocations: Allocations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import maybe, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import WORKS
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.services.tasks.generic_tasks import GenericLaunch, GenericTasks
 from determined_wire.rest import tasks as wire
@@ -19,6 +20,7 @@ from determined_wire.rest.types.shared import LaunchWarning
         maybe("task", "parent_id", "control", "task"),
         maybe("task", "forked_from"),
     ),
+    in_task=WORKS,
 )
 async def create_generic_task(
     call: Call, request: wire.CreateGenericTaskRequest, generic_tasks: GenericTasks
@@ -44,7 +46,12 @@ async def create_generic_task(
     )
 
 
-@route("POST", "/api/v1/tasks/{task_id}/pause", access=on("task", "task_id", "control", "task"))
+@route(
+    "POST",
+    "/api/v1/tasks/{task_id}/pause",
+    access=on("task", "task_id", "control", "task"),
+    in_task=WORKS,
+)
 async def pause_generic_task(
     call: Call, request: wire.PauseGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.PauseGenericTaskResponse:
@@ -53,7 +60,12 @@ async def pause_generic_task(
     return wire.PauseGenericTaskResponse()
 
 
-@route("POST", "/api/v1/tasks/{task_id}/unpause", access=on("task", "task_id", "control", "task"))
+@route(
+    "POST",
+    "/api/v1/tasks/{task_id}/unpause",
+    access=on("task", "task_id", "control", "task"),
+    in_task=WORKS,
+)
 async def unpause_generic_task(
     call: Call, request: wire.UnpauseGenericTaskRequest, generic_tasks: GenericTasks
 ) -> wire.UnpauseGenericTaskResponse:

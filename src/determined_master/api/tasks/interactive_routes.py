@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.api.http.access import FILTERED, Need, Rule, maybe, on
 from determined_master.api.http.routes import Call, Route, services_of
+from determined_master.api.http.task_use import READS, WORKS
 from determined_master.api.shapes import add_config_warnings
 from determined_master.api.tasks.interactive import (
     launch_of,
@@ -209,6 +210,8 @@ def _route(
     access: Rule,
     services: tuple[type[Any], ...] = SERVICES,
 ) -> Route:
+    """Code in tasks may call all of them, as scripts in notebooks do."""
+
     async def handler(call: Call, request: Any, *services: Any) -> Message:
         answer: Message = await act(call, request, *services)
         return answer
@@ -220,4 +223,5 @@ def _route(
         kind="unary", method=method, path=path, handler=handler,
         access=access, request=request, response=response, services=services,
         has_large_body=name.startswith("launch_"), is_submission=name.startswith("launch_"),
+        in_task=READS if method == "GET" else WORKS,
     )  # fmt: skip

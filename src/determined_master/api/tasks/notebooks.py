@@ -6,6 +6,7 @@ from typing import Any
 
 from determined_master.api.http.access import of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import REPORTS
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
 from determined_master.records.tasks import ListedTask
@@ -20,6 +21,7 @@ from determined_wire.rest.types.notebook import Notebook
     "/api/v1/notebooks/{notebook_id}/report_idle",
     access=on("notebook", "notebook_id", "report", "allocation"),
     task=of_task("notebook_id", "task_id"),
+    in_task=REPORTS,
 )
 async def report_idle(
     call: Call, request: wire.IdleNotebookRequest, tasks: InteractiveTasks

@@ -6,9 +6,11 @@ import base64
 
 import msgspec
 
-from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, of_task, on
+from determined_master.api.http.access import FILTERED, IN_SERVICE, of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS, REPORTS, WORKS
 from determined_master.domain.task.kinds import TASK_KINDS
+from determined_master.pools.live import LiveAllocations
 from determined_master.records.tasks import AllocationRow
 from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.experiments.trials import Trials
@@ -25,7 +27,13 @@ from determined_wire.rest.types.task import Allocation, GenericTaskState, Task, 
 SHOWN_STATES = {"PENDING": "QUEUED", "ASSIGNED": "QUEUED"}
 
 
-@route("GET", "/api/v1/tasks/{task_id}", access=on("task", "task_id"), task=of_task("task_id"))
+@route(
+    "GET",
+    "/api/v1/tasks/{task_id}",
+    access=on("task", "task_id"),
+    task=of_task("task_id"),
+    in_task=READS,
+)
 async def get_task(
     call: Call,
     request: wire.GetTaskRequest,
@@ -56,18 +64,22 @@ async def get_task(
     return wire.GetTaskResponse(task=shown)
 
 
-@route("GET", "/api/v1/tasks/count", access=SIGNED_IN)
+@route("GET", "/api/v1/tasks/count", access=FILTERED, in_task=READS)
 async def get_active_tasks_count(
-    call: Call, request: wire.GetActiveTasksCountRequest, task_control: TaskControl
+    call: Call,
+    request: wire.GetActiveTasksCountRequest,
+    task_control: TaskControl,
+    live: LiveAllocations,
 ) -> wire.GetActiveTasksCountResponse:
-    """The number of open interactive tasks of each type."""
-    counts = task_control.count_active(call.caller)
+    """The number of open interactive tasks of each type that the caller sees."""
+    allocations = list(live.values())
+    counts = await task_control.count_active(call.caller, allocations)
     return wire.GetActiveTasksCountResponse(
         **{f"{k.word}s": counts[k.type] for k in TASK_KINDS.values() if k.group == "interactive"}
     )
 
 
-@route("GET", "/api/v1/tasks/{task_id}/config", access=on("task", "task_id"))
+@route("GET", "/api/v1/tasks/{task_id}/config", access=on("task", "task_id"), in_task=READS)
 async def get_task_config(
     call: Call, request: wire.GetGenericTaskConfigRequest, task_control: TaskControl
 ) -> wire.GetGenericTaskConfigResponse:
@@ -76,7 +88,12 @@ async def get_task_config(
     return wire.GetGenericTaskConfigResponse(config=msgspec.json.encode(config).decode())
 
 
-@route("POST", "/api/v1/tasks/{task_id}/kill", access=on("task", "task_id", "control", "task"))
+@route(
+    "POST",
+    "/api/v1/tasks/{task_id}/kill",
+    access=on("task", "task_id", "control", "task"),
+    in_task=WORKS,
+)
 async def kill_task(
     call: Call, request: wire.KillGenericTaskRequest, task_control: TaskControl
 ) -> wire.KillGenericTaskResponse:
@@ -99,6 +116,7 @@ async def clean_up_logs(
     "/api/v1/tasks/{task_id}/acceleratorData",
     access=on("task", "task_id"),
     task=of_task("task_id"),
+    in_task=READS,
 )
 async def get_accelerators(
     call: Call, request: wire.GetTaskAcceleratorDataRequest, allocations: Allocations
@@ -115,6 +133,7 @@ async def get_accelerators(
     "/api/v1/tasks/{task_id}/context_directory",
     access=on("task", "task_id", "read", "checkpoint"),
     task=of_task("task_id"),
+    in_task=READS,
 )
 async def get_context_directory(
     call: Call, request: wire.GetTaskContextDirectoryRequest, tasks: Tasks
@@ -129,6 +148,7 @@ async def get_context_directory(
     "/api/v1/runs/start",
     access=on("trial", "run_id", "report", "task"),
     task=of_task("run_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def start_run(
     call: Call,
@@ -151,6 +171,7 @@ async def start_run(
     "/api/v1/runs/{run_id}/metadata",
     access=on("trial", "run_id"),
     task=of_task("run_id", "trial_id"),
+    in_task=READS,
 )
 async def get_run_metadata(
     call: Call, request: run_wire.GetRunMetadataRequest, trials: Trials
@@ -165,6 +186,7 @@ async def get_run_metadata(
     "/api/v1/runs/{run_id}/metadata",
     access=on("trial", "run_id", "report", "task"),
     task=of_task("run_id", "trial_id"),
+    in_task=REPORTS,
 )
 async def post_run_metadata(
     call: Call, request: run_wire.PostRunMetadataRequest, trials: Trials

@@ -13,6 +13,7 @@ from determined_master.api.http.access import FILTERED
 from determined_master.api.http.middleware import caller_of
 from determined_master.api.http.reauthorization import RECHECK_S, Stay
 from determined_master.api.http.routes import Call, socket_route
+from determined_master.api.http.task_use import READS
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, ResourceExhausted
 from determined_master.domain.updates.subscription import read_message
@@ -23,7 +24,7 @@ from determined_master.services.updates.streams import EntityStream, EntityStrea
 NORMAL, POLICY, INTERNAL = 1000, 1008, 1011
 
 
-@socket_route("/stream", access=FILTERED)
+@socket_route("/stream", access=FILTERED, in_task=READS)
 async def stream_entities(
     call: Call, socket: WebSocket, streams: EntityStreams, identities: Identities
 ) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, of_task, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import REPORTS
 from determined_master.domain.access.rules import NOWHERE, Caller, can
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.webhooks import events
@@ -101,6 +102,7 @@ async def test_webhook(
     "/api/v1/webhooks/custom",
     access=on("experiment", "experiment_id", "report", "task"),
     task=of_task("experiment_id"),
+    in_task=REPORTS,
 )
 async def post_webhook_event_data(
     call: Call, request: wire.PostWebhookEventDataRequest, webhooks: Webhooks

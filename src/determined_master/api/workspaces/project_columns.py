@@ -6,6 +6,7 @@ import asyncio
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import READS
 from determined_master.services.workspaces.project_columns import (
     AT_ONCE,
     ListedColumn,
@@ -20,7 +21,12 @@ from determined_wire.rest.types.project import (
 )
 
 
-@route("GET", "/api/v1/projects/{id}/columns", access=on("project", "id", "read", "experiment"))
+@route(
+    "GET",
+    "/api/v1/projects/{id}/columns",
+    access=on("project", "id", "read", "experiment"),
+    in_task=READS,
+)
 async def get_project_columns(
     call: Call, request: wire.GetProjectColumnsRequest, project_columns: ProjectColumns
 ) -> wire.GetProjectColumnsResponse:
@@ -50,6 +56,7 @@ def _column(column: ListedColumn) -> ProjectColumn:
     "GET",
     "/api/v1/projects/{id}/experiments/metric-ranges",
     access=on("project", "id", "read", "experiment"),
+    in_task=READS,
 )
 async def get_metric_ranges(
     call: Call, request: wire.GetProjectNumericMetricsRangeRequest, project_columns: ProjectColumns
@@ -65,6 +72,7 @@ async def get_metric_ranges(
     "GET",
     "/api/v1/projects/{project_id}/metadata/{key}",
     access=on("project", "project_id", "read", "experiment"),
+    in_task=READS,
 )
 async def get_metadata_values(
     call: Call, request: wire.GetMetadataValuesRequest, project_columns: ProjectColumns

@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import PLACES, READS
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
@@ -20,7 +21,12 @@ from determined_wire.rest.types.project import Note, Project
 from determined_wire.rest.types.workspace import WorkspaceState
 
 
-@route("GET", "/api/v1/workspaces/{id}/projects", access=on("workspace", "id", "read", "project"))
+@route(
+    "GET",
+    "/api/v1/workspaces/{id}/projects",
+    access=on("workspace", "id", "read", "project"),
+    in_task=READS,
+)
 async def get_workspace_projects(
     call: Call, request: workspace_wire.GetWorkspaceProjectsRequest, projects: Projects
 ) -> workspace_wire.GetWorkspaceProjectsResponse:
@@ -48,6 +54,7 @@ async def get_workspace_projects(
     "POST",
     "/api/v1/workspaces/{workspace_id}/projects",
     access=on("workspace", "workspace_id", "create", "project"),
+    in_task=PLACES,
 )
 async def post_project(
     call: Call, request: workspace_wire.PostProjectRequest, projects: Projects
@@ -63,7 +70,7 @@ async def post_project(
     return workspace_wire.PostProjectResponse(project=project_message(row))
 
 
-@route("GET", "/api/v1/projects/{id}", access=on("project", "id"))
+@route("GET", "/api/v1/projects/{id}", access=on("project", "id"), in_task=READS)
 async def get_project(
     call: Call, request: wire.GetProjectRequest, projects: Projects
 ) -> wire.GetProjectResponse:
@@ -72,7 +79,7 @@ async def get_project(
     return wire.GetProjectResponse(project=project_message(row))
 
 
-@route("GET", "/api/v1/projects/key/{key}", access=on("project_key", "key"))
+@route("GET", "/api/v1/projects/key/{key}", access=on("project_key", "key"), in_task=READS)
 async def get_project_by_key(
     call: Call, request: wire.GetProjectByKeyRequest, projects: Projects
 ) -> wire.GetProjectByKeyResponse:
@@ -81,7 +88,9 @@ async def get_project_by_key(
     return wire.GetProjectByKeyResponse(project=project_message(row))
 
 
-@route("PATCH", "/api/v1/projects/{id}", access=on("project", "id", "edit", "project"))
+@route(
+    "PATCH", "/api/v1/projects/{id}", access=on("project", "id", "edit", "project"), in_task=PLACES
+)
 async def patch_project(
     call: Call, request: wire.PatchProjectRequest, projects: Projects
 ) -> wire.PatchProjectResponse:
@@ -92,7 +101,12 @@ async def patch_project(
     return wire.PatchProjectResponse(project=project_message(row))
 
 
-@route("DELETE", "/api/v1/projects/{id}", access=on("project", "id", "delete", "project"))
+@route(
+    "DELETE",
+    "/api/v1/projects/{id}",
+    access=on("project", "id", "delete", "project"),
+    in_task=PLACES,
+)
 async def delete_project(
     call: Call, request: wire.DeleteProjectRequest, projects: Projects
 ) -> wire.DeleteProjectResponse:
@@ -101,7 +115,12 @@ async def delete_project(
     return wire.DeleteProjectResponse(completed=is_done)
 
 
-@route("POST", "/api/v1/projects/{id}/archive", access=on("project", "id", "edit", "project"))
+@route(
+    "POST",
+    "/api/v1/projects/{id}/archive",
+    access=on("project", "id", "edit", "project"),
+    in_task=PLACES,
+)
 async def archive_project(
     call: Call, request: wire.ArchiveProjectRequest, projects: Projects
 ) -> wire.ArchiveProjectResponse:
@@ -110,7 +129,12 @@ async def archive_project(
     return wire.ArchiveProjectResponse()
 
 
-@route("POST", "/api/v1/projects/{id}/unarchive", access=on("project", "id", "edit", "project"))
+@route(
+    "POST",
+    "/api/v1/projects/{id}/unarchive",
+    access=on("project", "id", "edit", "project"),
+    in_task=PLACES,
+)
 async def unarchive_project(
     call: Call, request: wire.UnarchiveProjectRequest, projects: Projects
 ) -> wire.UnarchiveProjectResponse:
@@ -126,6 +150,7 @@ async def unarchive_project(
         on("project", "project_id", "delete", "project"),
         on("workspace", "destination_workspace_id", "create", "project"),
     ),
+    in_task=PLACES,
 )
 async def move_project(
     call: Call, request: wire.MoveProjectRequest, projects: Projects
@@ -139,6 +164,7 @@ async def move_project(
     "POST",
     "/api/v1/projects/{project_id}/notes",
     access=on("project", "project_id", "edit", "project"),
+    in_task=PLACES,
 )
 async def add_project_note(
     call: Call, request: wire.AddProjectNoteRequest, projects: Projects
@@ -156,6 +182,7 @@ async def add_project_note(
     "PUT",
     "/api/v1/projects/{project_id}/notes",
     access=on("project", "project_id", "edit", "project"),
+    in_task=PLACES,
 )
 async def put_project_notes(
     call: Call, request: wire.PutProjectNotesRequest, projects: Projects

@@ -7,6 +7,7 @@ import msgspec
 from determined_master.api.access.user_shapes import agent_fields, agent_group_message
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.http.task_use import PLACES, READS
 from determined_master.api.shapes import cut
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.api.workspaces.namespaces import namespace_changes, shown_bindings
@@ -24,7 +25,7 @@ from determined_wire.rest import workspaces as wire
 from determined_wire.rest.types.workspace import Workspace, WorkspaceState
 
 
-@route("GET", "/api/v1/workspaces", access=FILTERED)
+@route("GET", "/api/v1/workspaces", access=FILTERED, in_task=READS)
 async def get_workspaces(
     call: Call, request: wire.GetWorkspacesRequest, workspaces: Workspaces
 ) -> wire.GetWorkspacesResponse:
@@ -49,7 +50,7 @@ async def workspace_messages(caller: Caller, workspaces: Workspaces) -> list[Wor
     return [_workspace(row) for row in await workspaces.list_all(caller)]
 
 
-@route("GET", "/api/v1/workspaces/{id}", access=on("workspace", "id"))
+@route("GET", "/api/v1/workspaces/{id}", access=on("workspace", "id"), in_task=READS)
 async def get_workspace(
     call: Call, request: wire.GetWorkspaceRequest, workspaces: Workspaces
 ) -> wire.GetWorkspaceResponse:
@@ -58,7 +59,7 @@ async def get_workspace(
     return wire.GetWorkspaceResponse(workspace=_whole(row))
 
 
-@route("POST", "/api/v1/workspaces", access=IN_SERVICE)
+@route("POST", "/api/v1/workspaces", access=IN_SERVICE, in_task=PLACES)
 async def post_workspace(
     call: Call, request: wire.PostWorkspaceRequest, workspaces: Workspaces
 ) -> wire.PostWorkspaceResponse:
@@ -113,7 +114,12 @@ async def patch_workspace(
     )
 
 
-@route("DELETE", "/api/v1/workspaces/{id}", access=on("workspace", "id", "delete", "workspace"))
+@route(
+    "DELETE",
+    "/api/v1/workspaces/{id}",
+    access=on("workspace", "id", "delete", "workspace"),
+    in_task=PLACES,
+)
 async def delete_workspace(
     call: Call, request: wire.DeleteWorkspaceRequest, workspaces: Workspaces
 ) -> wire.DeleteWorkspaceResponse:
@@ -123,7 +129,10 @@ async def delete_workspace(
 
 
 @route(
-    "POST", "/api/v1/workspaces/{id}/archive", access=on("workspace", "id", "edit", "workspace")
+    "POST",
+    "/api/v1/workspaces/{id}/archive",
+    access=on("workspace", "id", "edit", "workspace"),
+    in_task=PLACES,
 )
 async def archive_workspace(
     call: Call, request: wire.ArchiveWorkspaceRequest, workspaces: Workspaces
@@ -134,7 +143,10 @@ async def archive_workspace(
 
 
 @route(
-    "POST", "/api/v1/workspaces/{id}/unarchive", access=on("workspace", "id", "edit", "workspace")
+    "POST",
+    "/api/v1/workspaces/{id}/unarchive",
+    access=on("workspace", "id", "edit", "workspace"),
+    in_task=PLACES,
 )
 async def unarchive_workspace(
     call: Call, request: wire.UnarchiveWorkspaceRequest, workspaces: Workspaces
@@ -166,6 +178,7 @@ async def unpin_workspace(
     "GET",
     "/api/v1/workspaces/{workspace_id}/available-resource-pools",
     access=on("workspace", "workspace_id"),
+    in_task=READS,
 )
 async def get_workspace_pools(
     call: Call, request: wire.ListRPsBoundToWorkspaceRequest, pool_bindings: PoolBindings

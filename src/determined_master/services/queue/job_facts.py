@@ -53,8 +53,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     cost_per_hour: float | None = None
     """US dollars of its slots at present; None if unknown."""
     is_limited: bool = False
-    """Whether the caller may not see it: it has no name and no user, and its times and what
-    belongs to stay hidden."""
+    """Whether the caller may not see it: it has no ids, no name, no user and no times."""
 
     @property
     def state(self) -> JobState:
@@ -133,12 +132,24 @@ def priced(job: JobFacts, slot_price: float | None) -> JobFacts:
 
 
 def limited(caller: Caller, job: JobFacts) -> JobFacts:
-    """A job as its caller may see it: one that is not theirs to read has no name and no user."""
+    """A job as its caller may see it: of a hidden one only its place, its terms and its slots.
+
+    A queue without them would show no reason for a wait. Ids and places of hidden jobs would let
+    their readers follow one job, and count the work of a hidden workspace.
+    """
     kind: access.ThingKind = "experiment" if job.type == "EXPERIMENT" else "task"
     if access.can(caller, "read", kind, workspace_id=job.workspace_id):
         return job
     return msgspec.structs.replace(
-        job, name="", username="", user_id=0, entity_id="", is_limited=True
+        job,
+        job_id="",
+        name="",
+        username="",
+        user_id=0,
+        entity_id="",
+        workspace_id=0,
+        progress=0.0,
+        is_limited=True,
     )
 
 

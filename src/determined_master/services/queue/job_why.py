@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MIN_PROGRESS = 0.02
 """Below that, progress gives no estimate of the end."""
+OTHER = "another task"
+"""In place of the id of a task that the reader may not see."""
 MANY = 1000
 """In a longer queue no log line says with how many slots a job would have started."""
 
@@ -73,6 +75,8 @@ class JobWhy:
         decision: Callable[[str], PoolDecision | None],
         machines: Callable[[str], MachineStatus | None] = lambda pool: None,
         clusters: ClusterWaits = NO_CLUSTERS,
+        *,
+        has_roles: bool = False,
     ) -> None:
         """
         Args:
@@ -81,7 +85,9 @@ class JobWhy:
             decision: the last one of a pool.
             machines: the state of a pool's machines; None for a pool without.
             clusters: what Kubernetes clusters say.
+            has_roles: whether users see only some of the workspaces.
         """
+        self._has_roles = has_roles
         self._db = db
         self._live = live
         self._decision = decision
@@ -135,13 +141,17 @@ class JobWhy:
                 explain, decision.view, decision.plan, allocation.id, ends
             )
             if why is not None:
+                why = await self._without_hidden(caller, why)
                 text = self._with_machines(why, for_admin=for_admin)
                 return _state(request.job_id, request.pool, found, text, why)
         text = "the scheduler has not decided about it yet; it does so within a second"
         return _state(request.job_id, request.pool, found, text)
 
     async def explain(self, decision: PoolDecision, allocation_id: str) -> str | None:
-        """What held a request in a decision, in a few words for all; None when nothing did."""
+        """What held a request in a decision, in a few words for all; None when nothing did.
+
+        With roles, all readers of the task's log see it: it names tasks of its workspace only.
+        """
         ends = await self._ends(decision.view)
         why = await asyncio.to_thread(
             explain,
@@ -151,7 +161,28 @@ class JobWhy:
             ends,
             with_smaller=len(decision.view.pending) <= MANY,
         )
-        return None if why is None else self._with_machines(why)
+        if why is None:
+            return None
+        if self._has_roles:
+            where = await self._workspaces(why)
+            own = where.get(allocation_id)
+            why = named(why, {id for id, place in where.items() if place == own})
+        return self._with_machines(why)
+
+    async def _without_hidden(self, caller: Caller, why: Why) -> Why:
+        """The same without the ids of tasks that the caller may not see."""
+        if access.visible(caller, "task") is None:
+            return why
+        where = await self._workspaces(why)
+        seen = {i for i, w in where.items() if access.can(caller, "read", "task", workspace_id=w)}
+        return named(why, seen)
+
+    async def _workspaces(self, why: Why) -> dict[str, int]:
+        """The workspaces of all allocations that an explanation names."""
+        ids = {why.allocation_id, *(a.allocation_id for a in why.ahead)}
+        ids |= {n.allocation_id for n in why.next}
+        async with self._db.acquire() as conn:
+            return await find_workspaces(conn, "allocation", sorted(ids))
 
     def _with_machines(self, why: Why, *, for_admin: bool = False) -> str:
         text, pool, allocation_id = sentence(why), why.pool, why.allocation_id
@@ -247,13 +278,29 @@ def sentence(why: Why) -> str:
         parts.append(f"{why.ahead_count} ahead of it")
     soon = next((n for n in why.next if n.about_at is not None or n.is_leaving), None)
     if soon is not None and soon.is_leaving:
-        parts.append(f"{soon.allocation_id} is leaving {count(soon.slots)}")
+        parts.append(f"{soon.allocation_id or OTHER} is leaving {count(soon.slots)}")
     elif soon is not None and soon.about_at is not None:
         at = soon.about_at.strftime("%H:%M UTC")
-        parts.append(f"{soon.allocation_id} frees {count(soon.slots)} at about {at}")
+        parts.append(f"{soon.allocation_id or OTHER} frees {count(soon.slots)} at about {at}")
     if why.smaller is not None:
         parts.append(f"{count(why.smaller)} would start now")
     return "; ".join(parts)
+
+
+def named(why: Why, seen: Collection[str]) -> Why:
+    """The same with the ids of these allocations only; the places and slots of all stay."""
+    replace = msgspec.structs.replace
+    return replace(
+        why,
+        ahead=tuple(
+            a if a.allocation_id in seen else replace(a, allocation_id="", job_id="")
+            for a in why.ahead
+        ),
+        next=tuple(
+            n if n.allocation_id in seen else replace(n, allocation_id="", job_id="")
+            for n in why.next
+        ),
+    )
 
 
 def _state(

@@ -11,8 +11,11 @@ from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.task.kinds import TASK_KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from determined_master.domain.access.rules import Caller
-    from determined_master.pools.live import LiveAllocations
+    from determined_master.domain.allocation.messages import Allocation
+    from determined_master.services.access.guard import Guard
     from determined_master.services.experiments.service import Experiments
     from determined_master.services.experiments.trials import Trials
     from determined_master.services.tasks.allocations import Allocations
@@ -31,7 +34,7 @@ class TaskControl:
         experiments: Experiments,
         generic: GenericTasks,
         interactive: InteractiveTasks,
-        live: LiveAllocations,
+        guard: Guard,
         allocations: Allocations,
     ) -> None:
         self._tasks = tasks
@@ -39,13 +42,16 @@ class TaskControl:
         self._experiments = experiments
         self._generic = generic
         self._interactive = interactive
-        self._live = live
+        self._guard = guard
         self._allocations = allocations
 
-    def count_active(self, caller: Caller) -> Counter[str]:
-        """The number of open allocations of each type of task."""
+    async def count_active(
+        self, caller: Caller, allocations: Collection[Allocation]
+    ) -> Counter[str]:
+        """The number of these allocations of each type of task, of tasks that the caller sees."""
         access.may(caller, "read", "task")
-        return Counter(allocation.request.task_type for allocation in self._live.values())
+        seen = await self._guard.seen(caller, "allocation", [a.id for a in allocations])
+        return Counter(a.request.task_type for a in allocations if a.id in seen)
 
     async def config(self, caller: Caller, task_id: str) -> dict[str, Any]:
         """The configuration that a task runs by, secrets masked; of a generic one as submitted.

@@ -56,7 +56,10 @@ export function useQueue(pool: string) {
     queryFn: async (): Promise<Queue> => {
       const query = { resourcePool: pool, limit: QUEUE_PAGE };
       const got = await answer(api.GET("/api/v1/job-queues-v2", { params: { query } }));
-      const jobs = (got.jobs ?? []).map((each) => each.full ?? (each.limited as Job)).filter(Boolean);
+      // Hidden jobs have no id: their place names them.
+      const jobs = (got.jobs ?? []).map(
+        (each, place) => each.full ?? ({ ...each.limited, jobId: `hidden job ${place + 1}` } as Job),
+      );
       return { jobs, total: got.pagination?.total ?? jobs.length };
     },
     refetchInterval: poll || 15_000,
