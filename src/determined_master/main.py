@@ -34,6 +34,7 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
 from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.settings import master as settings
+from determined_master.settings.tenants import open_settings, tenants_report
 from determined_master.store.backup import back_up, read_manifest, restore
 from determined_master.store.db import Address, connect, open_database
 from determined_master.store.errors import DatabaseError
@@ -60,6 +61,8 @@ def main() -> None:
         configure_logging(chosen.log.level)
         for warning in chosen.warnings:
             log.warning(warning)
+        if chosen.command == "check":
+            sys.exit(_check(chosen))
         simulated = chosen.run.simulate
         if simulated is not None and simulated.generate:
             sys.stdout.write(simulation.run_generated(simulated))
@@ -71,6 +74,15 @@ def main() -> None:
     except (settings.SettingsError, DatabaseError, DetError, OSError) as error:
         sys.stderr.write(f"determined-master: {_error_text(error)}\n")
         sys.exit(1)
+
+
+def _check(chosen: settings.Settings) -> int:
+    """Print what is wrong with settings that can be read; the exit status."""
+    if not chosen.run.tenants:
+        sys.stdout.write("the settings have no errors\n")
+        return 0
+    sys.stdout.write(tenants_report(chosen))
+    return 1 if open_settings(chosen) else 0
 
 
 def _error_text(error: Exception) -> str:

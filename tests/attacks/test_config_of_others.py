@@ -202,3 +202,17 @@ async def test_a_template_of_an_admin_needs_no_warning(world: World) -> None:
     assert told == ""
     story = await ok(user, "GET", f"/api/v1/experiments/{id}/story")
     assert "template 'official', changed by admin" in story["configChanges"][0]
+
+
+async def test_a_workspaces_admin_gives_tasks_no_account_of_the_machines(hidden: World) -> None:
+    admin, user = hidden.clients["admin"], hidden.clients["user"]
+    workspace = int(hidden.names["workspace"])
+    await give(hidden, WORKSPACE_ADMIN, workspace)
+    path = f"/api/v1/workspaces/{workspace}"
+    for uid, name in ((0, "root"), (1001, "victim")):
+        group = {"agentUid": uid, "agentGid": uid, "agentUser": name, "agentGroup": name}
+        answer = await user("PATCH", path, {"agentUserGroup": group})
+        assert answer.status == 403, answer.body
+        assert "agentUserGroup" not in (await ok(admin, "GET", path))["workspace"]
+    await take(hidden, WORKSPACE_ADMIN, workspace)
+    await ok(admin, "PATCH", path, {"agentUserGroup": group})

@@ -17,11 +17,13 @@ Path = tuple[str, ...]
 
 
 class Command(msgspec.Struct, frozen=True):
-    """The command of the master; `directory` for backup and restore, options of simulate."""
+    """The command of the master; `directory` for backup and restore, options of others."""
 
     name: str
     directory: str = ""
     simulate: SimulateOptions | None = None
+    tenants: bool = False
+    """Of check: whether to name the settings that are open for tenants."""
 
 
 class CommandLine(NamedTuple):
@@ -37,9 +39,11 @@ _COMMANDS = {
     "restore": "restore a backup into an empty master",
     "simulate": "replay a recorded or generated queue under other rules or on other agents",
     "migrate": "migrate the database's tables to this version, and exit",
+    "check": "check the settings, and exit",
     "version": "print the version",
     "help": "print this text",
 }
+_TENANTS = "name every setting that lets tenants reach each other; exit with 1 if there is one"
 _EPILOG = """\
 Every option can also be given by its DET_* variable or in the file: --db-host, DET_DB_HOST and
 `db: {host: ...}` are the same. A flag wins over a variable, a variable over the file. Lists and
@@ -82,13 +86,16 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
             command.add_argument("directory", metavar="DIR")
         if name == "simulate":
             add_options(command)
+        if name == "check":
+            command.add_argument("--tenants", action="store_true", help=_TENANTS)
     parsed = parser.parse_args(argv)
     if parsed.command == "help":
         parser.parse_args(["--help"])
     given = given_flags(chosen, parsed)
     name = "version" if parsed.version else parsed.command or "run"
     simulate = options_of(parsed) if name == "simulate" else None
-    return CommandLine(Command(name, getattr(parsed, "directory", ""), simulate), given)
+    directory, tenants = getattr(parsed, "directory", ""), getattr(parsed, "tenants", False)
+    return CommandLine(Command(name, directory, simulate, tenants), given)
 
 
 def override(

@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """run, backup, restore, migrate or version."""
+        """run, backup, restore, simulate, migrate, check or version."""
         return self.run.name
 
     @property

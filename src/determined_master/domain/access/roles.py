@@ -68,12 +68,14 @@ _EDITOR_PROJECT_RESTRICTED = _VIEWER | {
 _PROJECTS = frozenset({P.CREATE_PROJECT, P.UPDATE_PROJECT, P.DELETE_PROJECT})
 _EDITOR_RESTRICTED = (_EDITOR_PROJECT_RESTRICTED | _PROJECTS) - {P.CREATE_NSC, P.UPDATE_NSC}
 _EDITOR = _EDITOR_PROJECT_RESTRICTED | _PROJECTS
+# An account of the machines belongs to somebody: only who manages users gives it to tasks.
+_WORKSPACE_ADMIN = IN_WORKSPACE - {P.SET_WORKSPACE_AGENT_USER_GROUP}
 
 ROLES: Mapping[int, Role] = {
     role.id: role
     for role in (
         Role(CLUSTER_ADMIN_ID, "ClusterAdmin", EVERYTHING),
-        Role(WORKSPACE_ADMIN_ID, "WorkspaceAdmin", IN_WORKSPACE),
+        Role(WORKSPACE_ADMIN_ID, "WorkspaceAdmin", _WORKSPACE_ADMIN),
         Role(WORKSPACE_CREATOR_ID, "WorkspaceCreator", frozenset({P.CREATE_WORKSPACE})),
         Role(VIEWER_ID, "Viewer", _VIEWER),
         Role(EDITOR_ID, "Editor", _EDITOR),
