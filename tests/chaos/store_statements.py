@@ -306,6 +306,14 @@ async def insert_allocations(s: Statement) -> None:
         await s.tx.insert("allocations", id, {**row, "state": "PENDING", "ended_at": None})
 
 
+@statement("store.tasks.allocations.find_owner_id")
+async def find_owner_id(s: Statement) -> list[Row]:
+    """The owner of all tasks."""
+    row = s.tx.get("allocations", s.args[0])
+    task = row and s.tx.get("tasks", row["task_id"])
+    return [{"user_id": task["user_id"]}] if task else []
+
+
 @statement("store.tasks.allocations.update_allocations")
 async def update_allocations(s: Statement) -> None:
     """States of several."""
