@@ -13,7 +13,7 @@ from determined_master.domain.schedule import reasons
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.planning_pass import PREEMPTED
-from determined_master.domain.schedule.view import Rules
+from determined_master.domain.schedule.view import Rules, RunningView
 from determined_master.pools.agent_backoff import Backoff
 from determined_master.pools.live import LiveAllocations
 
@@ -173,11 +173,33 @@ def test_one_that_was_asked_to_leave_is_expected_back() -> None:
     held.changed(left, 2)
     [gone] = held.view("default", []).running
     assert gone.is_gone
+    assert gone.is_returning
     assert gone.slots_by_agent == ()
     [job] = held.view("default", [], Rules(type="fair_share")).jobs or ()
     assert job.running == (gone,)
     held.changed(replace(waiting(), id="next.2"), 1)
     assert held.view("default", []).running == ()
+
+
+def test_a_preempted_task_returns_unless_a_user_kills_it() -> None:
+    def views(*events: alloc.AllocationEvent, reason: str = PREEMPTED) -> list[RunningView]:
+        task = running("a", is_single_node=True, excluded_agents=("b",))
+        held = live(task)
+        state, _ = run(alloc.PreemptRequested(reason=reason), *events, state=task)
+        held.changed(state, 2)
+        return list(held.view("default", []).running)
+
+    [leaving] = views()
+    assert (leaving.is_leaving, leaving.is_returning) == (True, True)
+    assert (leaving.is_single_node, leaving.excluded_agents) == (True, frozenset({"b"}))
+    [expired] = views(alloc.PreemptionExpired())
+    assert expired.is_returning
+    [stopped] = views(reason="the experiment was paused")
+    assert (stopped.is_leaving, stopped.is_returning) == (True, False)
+    kill = alloc.KillRequested(reason="a user")
+    [killed] = views(kill)
+    assert (killed.is_leaving, killed.is_returning) == (True, False)
+    assert views(kill, exited("a", 137)) == []
 
 
 def test_a_fair_share_pool_has_its_jobs_added_up() -> None:

@@ -55,6 +55,9 @@ def running_view(allocation: Allocation) -> RunningView:
             (c.agent_id, len(c.slot_ids)) for c in allocation.containers if c.state != "TERMINATED"
         ),
         is_waiting=allocation.state == "ASSIGNED",
+        is_returning=_will_return(allocation),
+        is_single_node=request.is_single_node,
+        excluded_agents=frozenset(request.excluded_agents) if request.excluded_agents else NOBODY,
     )
 
 
@@ -70,7 +73,12 @@ def gone_view(before: RunningView, ended: Allocation) -> RunningView | None:
     Without it the job's demand, and with it its share, would drop for an instant.
     """
     outcome = ended.outcome
-    came_back = outcome is not None and outcome.kind in ("preempted", "killed")
-    if not came_back or ended.preempt_reason != PREEMPTED:
+    has_left = outcome is not None and outcome.kind in ("preempted", "killed")
+    if not has_left or not _will_return(ended):
         return None
-    return replace(before, is_leaving=True, is_gone=True, slots_by_agent=())
+    return replace(before, is_leaving=True, is_gone=True, is_returning=True, slots_by_agent=())
+
+
+def _will_return(allocation: Allocation) -> bool:
+    """Whether its task asks for slots again, unless it finishes before it exits."""
+    return allocation.preempt_reason == PREEMPTED and allocation.kill_cause != "request"

@@ -141,3 +141,102 @@ def test_a_request_started_by_one_plan_is_not_preempted_by_the_next(
     assume(made.starts and not made.preemptions)
     again = plan(carried_out(pool, made))
     assert not set(asked(again)) & set(started(made))
+
+
+def returning(id: str, *held: tuple[str, int], **fields) -> RunningView:
+    """A task that the scheduler has preempted, and that will ask again when it has exited."""
+    return holding(id, *held, is_leaving=True, is_returning=True, **fields)
+
+
+def waits(made: Plan) -> dict[str, str]:
+    return {w.allocation_id: w.code for w in made.waits}
+
+
+def test_a_free_slot_is_kept_for_a_preempted_task_ahead_of_those_that_wait() -> None:
+    """As it was seen: one left for a gang, one behind it started, and left when it returned."""
+    leaving = [
+        returning("ahead", ("a", 1), after_s=10),
+        returning("behind1", ("a", 1), after_s=20),
+    ]
+    gang = pending("gang", 2)
+    behind = pending("behind2", 1, after_s=20, job_id="job of behind1")
+    pool = view([agent("a", 3, free=1)], [gang, behind], leaving)
+    made = plan(pool)
+    assert (started(made), asked(made)) == ([], [])
+    assert waits(made) == {"gang": "leaving", "behind2": "full"}
+    ahead = pending("ahead", 1, after_s=10)
+    made = plan(view([agent("a", 3, free=2)], [gang, ahead, behind], leaving[1:]))
+    assert (started(made), asked(made)) == (["gang"], [])
+    assert waits(made) == {"ahead": "leaving", "behind2": "full"}
+
+
+def test_a_slot_is_kept_for_a_preempted_task_until_its_next_request() -> None:
+    gone = replace(returning("ahead", after_s=10), slots=1, is_gone=True)
+    pool = view([agent("a", 1)], [pending("behind", 1, after_s=20)], [gone])
+    assert started(plan(pool)) == []
+    assert started(plan(replace(pool, running=()))) == ["behind"]
+
+
+def test_a_request_ahead_of_a_preempted_task_takes_the_free_slot() -> None:
+    leaving = returning("behind", ("a", 1), after_s=20)
+    pool = view([agent("a", 2, free=1)], [pending("ahead", 1, after_s=10)], [leaving])
+    assert started(plan(pool)) == ["ahead"]
+
+
+def test_no_slot_is_kept_for_a_task_that_does_not_return() -> None:
+    stopped = holding("stopped", ("a", 1), after_s=10, is_leaving=True)
+    requests = [pending("gang", 2), pending("next", 1, after_s=20)]
+    pool = view([agent("a", 2, free=0), agent("b", 1)], requests, [stopped])
+    assert started(plan(pool)) == ["next"]
+
+
+def test_a_preempted_task_that_fits_nowhere_keeps_no_slot_and_nobody_leaves_for_it() -> None:
+    leaving = returning("ahead", ("a", 2), after_s=10)
+    other = holding("other", ("b", 1), after_s=30)
+    gang, behind = pending("gang", 2), pending("behind", 1, after_s=20)
+    pool = view([agent("a", 2, free=0), agent("b", 2, free=1)], [gang, behind], [leaving, other])
+    made = plan(pool)
+    assert (started(made), asked(made)) == (["behind"], [])
+
+
+def test_a_slot_is_kept_only_on_agents_that_the_preempted_task_can_use() -> None:
+    leaving = returning("ahead", ("a", 1), after_s=10, excluded_agents=frozenset({"b"}))
+    agents = [agent("a", 1, free=0), agent("b", 1)]
+    pool = view(agents, [pending("gang", 1), pending("behind", 1, after_s=20)], [leaving])
+    assert sorted(started(plan(pool))) == ["gang"]
+    pool = view([*agents, agent("c", 1)], [pending("behind", 1, after_s=20)], [leaving])
+    assert dict(plan(pool).starts[0].placement).keys() == {"b"}
+
+
+def test_the_limit_of_a_job_counts_a_preempted_task_once() -> None:
+    """While it leaves, its job has one task more than its limit leaves room for."""
+    leaving = returning("ahead", ("a", 1), job_id="search", max_slots=1)
+    second = pending("second", 1, after_s=10, job_id="search", max_slots=1)
+    other = pending("other", 1, after_s=20)
+    pool = view([agent("a", 2, free=1)], [second, other], [leaving])
+    made = plan(pool)
+    assert waits(made) == {"second": "limit"}
+    assert started(made) == ["other"], "its own slot is free for it"
+    gone = replace(leaving, is_gone=True, slots_by_agent=())
+    made = plan(view([agent("a", 2)], [second, other], [gone]))
+    assert (started(made), waits(made)) == (["other"], {"second": "limit"})
+
+
+def test_slots_are_kept_where_the_preempted_task_is_whatever_starts_elsewhere() -> None:
+    """As it was seen: a free slot was kept at one plan, and a slot of its own agent at the next.
+
+    The gang then preempted a task that the plan before had started, again and again.
+    """
+    rules = replace(PREEMPTS, fitting="worst")
+    leaving = [
+        returning("ahead", ("a", 1), after_s=10, priority=10),
+        holding("stopped", ("b", 1), is_leaving=True, priority=10),
+        holding("first", ("a", 1), priority=10),
+        holding("second", ("b", 2), priority=10),
+    ]
+    gang = pending("gang", 2, after_s=20, priority=10)
+    behind = pending("behind", 1, priority=42)
+    agents = [agent("a", 2, free=0), agent("b", 4, free=1)]
+    made = plan(replace(view(agents, [gang, behind], leaving), rules=rules))
+    assert (started(made), asked(made)) == ([], [])
+    assert waits(made) == {"gang": "leaving", "behind": "full"}

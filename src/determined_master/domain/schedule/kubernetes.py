@@ -134,6 +134,8 @@ def as_agents(view: PoolView) -> PoolView:
             replace(
                 r,
                 priority=sign * r.priority,
+                # Which nodes its next pod could use is not known yet.
+                is_returning=False,
                 slots_by_agent=tuple(
                     piece for id, n in r.slots_by_agent for piece in _pieces(id, n, parts, held)
                 ),

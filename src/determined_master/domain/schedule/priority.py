@@ -9,22 +9,27 @@ takes them: otherwise the same task could be started and preempted again and aga
 preempt only jobs behind it in the queue, so two jobs never preempt each other in turn. An aged
 request that started before equal ones ahead of it is not preempted for them.
 
+A preempted task that will ask for slots again keeps its place in the queue, and slots that it
+could use then are reserved for it. Otherwise a request behind it would start on them, and would be
+preempted as soon as the task asks. Nobody is preempted for it before it asks.
+
 Source: scheduling-and-provisioning b.3, b.4.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from determined_master.domain.schedule.capacity import SlotKind
+from determined_master.domain.schedule.capacity import SlotCounts, SlotKind
 from determined_master.domain.schedule.fitting import Demand, demand_of, fit
 from determined_master.domain.schedule.ordering import moved_ahead, queue_key
 from determined_master.domain.schedule.plan import Plan, Wait
 from determined_master.domain.schedule.planning_pass import PlanningPass
 from determined_master.domain.schedule.victims import Victims
-from determined_master.domain.schedule.view import DemandKey, PoolView, RequestView
+from determined_master.domain.schedule.view import DemandKey, PoolView, RequestView, RunningView
 
 
 def plan(view: PoolView) -> Plan:
@@ -51,8 +56,10 @@ def _served(view: PoolView, requests: Sequence[RequestView], kind: SlotKind) -> 
         return Plan()
     queue = _Queue(view, kind)
     queue.serve(requests)
-    line = queue.line
-    return Plan(tuple(line.starts), tuple(line.preemptions), tuple(line.waits))
+    line, waits = queue.line, queue.line.waits
+    if queue.returning:
+        waits = [w for w in waits if w.allocation_id not in queue.returning]
+    return Plan(tuple(line.starts), tuple(line.preemptions), tuple(waits))
 
 
 _terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
@@ -71,10 +78,16 @@ class _Queue:
         where agents may be drained for a request that has waited too long."""
         self._early: set[str] = set()
         """Requests that were moved ahead of others of their priority."""
+        self.returning = _returning(view, kind) if self._preempts else {}
+        """The preempted tasks that will ask again."""
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in order, one priority after the other."""
         line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
+        if self.returning:
+            line = list(line)
+            for one in self.returning.values():
+                insort(line, one.next_request(self.line.view.now), key=queue_key)
         waits_from = ""
         """The waiting requests of the highest priority that has any."""
         for _, equals in groupby(line, key=attrgetter("priority")):
@@ -157,6 +170,8 @@ class _Queue:
             ahead: a waiting request of higher priority; empty if none waits.
         """
         line = self.line
+        if request.allocation_id in self.returning:
+            return self._keep_for(self.returning[request.allocation_id], request)
         if request.max_slots is not None and self._is_over_limit(request):
             line.wait(request, "limit")
             return False, False
@@ -175,6 +190,29 @@ class _Queue:
         is_early = request.allocation_id in self._early
         line.start(request, parts, is_backfill=bool(ahead), is_long_awaited=is_early)
         self._count(request)
+        return True, False
+
+    def _keep_for(self, one: RunningView, request: RequestView) -> tuple[bool, bool]:
+        """Reserve slots for a task that will ask again; returns the same as `_serve`.
+
+        Its job's limit counts it until it has exited.
+        """
+        if one.is_gone and request.max_slots is not None and self._is_over_limit(request):
+            return False, False
+        demand = Demand.of(request)
+        capacity = self.line.capacity
+        # Its own slots where nobody else waits for them: the place stays the same from plan to
+        # plan, whatever starts elsewhere.
+        parts: SlotCounts | None = capacity.held(one)
+        if not parts or any(
+            a not in capacity.seats or capacity.seats[a].reservable < n for a, n in parts
+        ):
+            parts = fit(demand, request.allocation_id, capacity, is_reservation=True)
+        if parts is None:
+            return False, self.line.is_possible(demand)
+        capacity.reserve(parts)
+        if one.is_gone:
+            self._count(request)
         return True, False
 
     def _wait(self, request: RequestView, demand: Demand) -> bool:
@@ -226,6 +264,14 @@ class _Queue:
     def _is_over_limit(self, request: RequestView) -> bool:
         assert request.max_slots is not None
         return self._active.get(request.job_id, 0) + request.slots > request.max_slots
+
+
+def _returning(view: PoolView, kind: SlotKind) -> dict[str, RunningView]:
+    """The tasks of that kind that were preempted and will ask again, by allocation."""
+    has_slots = kind == "slots"
+    return {
+        r.allocation_id: r for r in view.running if r.is_returning and (r.slots > 0) is has_slots
+    }
 
 
 def _active_slots(view: PoolView) -> dict[str, int]:

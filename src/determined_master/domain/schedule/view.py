@@ -125,6 +125,27 @@ class RunningView(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     slots_by_agent: tuple[tuple[str, int], ...] = ()
     is_waiting: bool = False
     """Its containers have not begun: its pods may wait in the cluster's own queue."""
+    is_returning: bool = False
+    """The scheduler preempted it, and it will ask for slots again when it has exited."""
+    is_single_node: bool = False
+    excluded_agents: frozenset[str] = frozenset()
+
+    def next_request(self, now: datetime) -> RequestView:
+        """The request that it will make when it has exited, as if it waited since `now`."""
+        return RequestView(
+            allocation_id=self.allocation_id,
+            job_id=self.job_id,
+            slots=self.slots,
+            submitted_at=self.submitted_at,
+            requested_at=now,
+            position=self.position,
+            is_preemptible=self.is_preemptible,
+            is_single_node=self.is_single_node,
+            priority=self.priority,
+            weight=self.weight,
+            max_slots=self.max_slots,
+            excluded_agents=self.excluded_agents,
+        )
 
 
 DemandKey = tuple[int, bool, frozenset[str]]

@@ -299,6 +299,8 @@ def _running(active: _Active) -> RunningView:
         priority=task.priority,
         weight=task.weight,
         max_slots=task.max_slots,
+        is_returning=active.is_leaving,
+        is_single_node=task.is_single_node,
         slots_by_agent=tuple((a, len(s)) for a, s in sorted(active.placement.items())),
     )
 
