@@ -66,7 +66,6 @@ async def code_of_admin(world: World) -> Client:
         ("GET", "/api/v1/master/logs", None),
         ("GET", "/api/v1/master/config", None),
         ("PATCH", "/api/v1/master/config", {"config": {"log": {"level": "trace"}}}),
-        ("POST", "/api/v1/agents/join-tokens", {}),
         ("POST", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
         ("PUT", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
         ("PATCH", "/api/v1/templates/trap", {"entrypoint": "thief"}),
