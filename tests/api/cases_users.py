@@ -97,6 +97,9 @@ CASES = {
     "health.noauth": Case(
         status=200, free=frozenset("*"), why="/health is open, without details, for load balancers"
     ),
+    "health": Case(
+        free=frozenset({"effects"}), why="a field of ours: the age of the oldest waiting effect"
+    ),
     "master.config": Case(
         free=frozenset({"config"}), why="our settings have other names; see docs/settings.md"
     ),

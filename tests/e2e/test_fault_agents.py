@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.covers import covers
-from tests.e2e.cluster import Cluster, Way, until
+from tests.e2e.cluster import JOIN_TOKEN, Cluster, Way, until
 from tests.e2e.conftest import running
 from tests.e2e.faults import Held, is_away, stopped
 from tests.e2e.proxy import LossyProxy
@@ -119,6 +119,7 @@ def hello(name: str, devices: tuple[Device, ...]) -> Hello:
         hostname="far",
         devices=devices,
         runtime="process",
+        join_token=JOIN_TOKEN,
     )
 
 

@@ -72,7 +72,7 @@ async def test_a_metric_whose_great_values_are_better_has_the_sign_of_its_report
 ) -> None:
     config = (
         "entrypoint: x\n"
-        "searcher: {name: random, metric: acc, smaller_is_better: false, max_trials: 1}"
+        "searcher: {name: single, metric: acc, smaller_is_better: false}"
     )
     body = {"config": config, "activate": False}
     made = await ok(world.clients["admin"], "POST", "/api/v1/experiments", body)
