@@ -72,8 +72,7 @@ async def test_10000_subscriptions_leave_64_topics_and_an_open_channel(world: Wo
         for n in range(10_000):
             socket.subscribe(f"exp:{n + 1}" if n % 2 else "me")
         codes = set()
-        for _ in range(10_000):
-            frame = await socket.frame()
+        while (frame := await socket.frame()).get("topic") != "exp:10000":
             if frame["op"] == "error":
                 codes.add(frame["data"]["code"])
         assert codes == {404}

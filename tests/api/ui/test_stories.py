@@ -70,10 +70,7 @@ async def test_the_story_of_a_search_names_its_trials_and_users(world: World) ->
 async def test_a_metric_whose_great_values_are_better_has_the_sign_of_its_report(
     world: World,
 ) -> None:
-    config = (
-        "entrypoint: x\n"
-        "searcher: {name: single, metric: acc, smaller_is_better: false}"
-    )
+    config = "entrypoint: x\nsearcher: {name: single, metric: acc, smaller_is_better: false}"
     body = {"config": config, "activate": False}
     made = await ok(world.clients["admin"], "POST", "/api/v1/experiments", body)
     number = made["experiment"]["id"]

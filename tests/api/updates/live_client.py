@@ -94,8 +94,10 @@ class LiveSocket:
 
 @contextlib.asynccontextmanager
 async def live(api: Api, token: str) -> AsyncIterator[LiveSocket]:
-    """A socket that the server has accepted."""
+    """A socket that the server has accepted; the client leaves, also when its test fails."""
     socket = LiveSocket(api, token)
-    assert (await socket.event())["type"] == "websocket.accept"
-    yield socket
-    await socket.leave()
+    try:
+        assert (await socket.event())["type"] == "websocket.accept"
+        yield socket
+    finally:
+        await socket.leave()
