@@ -38,6 +38,7 @@ _AT_FIRST_USE = (
     *("/run/containerd", "/run/docker", "/run/runc"),
 )
 """What programs make when they are used first, and no option of theirs moves."""
+_CGROUPS_OF_TESTS = ("determined", "docker", "libpod", "kube")
 _PARENTS = ("docker", "libpod_parent")
 """Cgroups of Docker and Podman that stay when their last container is gone."""
 
@@ -86,10 +87,11 @@ def snapshot(checkout: Path, mark: str) -> MachineState:
         "network interface": frozenset(name for _, name in socket.if_nameindex()),
         "packet filter rule": frozenset(_rules()),
         "mount": frozenset(_mounts()),
-        "cgroup": frozenset(p for p, _, _ in os.walk(_CGROUPS) if Path(p).name not in _PARENTS),
+        "cgroup": frozenset(_cgroups()),
         "user": frozenset(user.pw_name for user in pwd.getpwall()),
         "group": frozenset(group.gr_name for group in grp.getgrall()),
-        "file": frozenset(_files()) | frozenset(_untracked(checkout)),
+        "file": frozenset(_files()),
+        "checkout file": frozenset(_untracked(checkout)),
     }
     return MachineState(things, tuple(_processes(mark)))
 
@@ -169,6 +171,14 @@ def _rules() -> Iterator[str]:
             rule = line.partition(" [")[0] if line[0] == ":" else line
             if line[0] not in "#*" and line != "COMMIT" and not _EMPTY.match(rule):
                 yield f"{command[0]}: {rule}"
+
+
+def _cgroups() -> Iterator[str]:
+    """Those of tasks and containers: the supervisor of the machine makes and removes others."""
+    for path, _, _ in os.walk(_CGROUPS):
+        inside = path.removeprefix(_CGROUPS)
+        if Path(path).name not in _PARENTS and any(name in inside for name in _CGROUPS_OF_TESTS):
+            yield path
 
 
 def _mounts() -> Iterator[str]:

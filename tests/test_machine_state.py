@@ -166,20 +166,20 @@ def test_every_difference_fails_a_run_of_a_machine_for_tests_alone(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert "1 passed" in done.stdout
-    assert f"{said}: new file: {tmp_path / 'left'}\n" in done.stdout
+    assert f"{said}: new checkout file: {tmp_path / 'left'}\n" in done.stdout
     assert done.returncode == status
 
 
 def test_a_file_that_git_does_not_ignore_is_a_difference(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("ignored\n")
-    before = snapshot(tmp_path, "m").things["file"]
+    before = snapshot(tmp_path, "m").things["checkout file"]
     (tmp_path / "ignored").touch()
     (tmp_path / "left").touch()
-    assert snapshot(tmp_path, "m").things["file"] - before == {str(tmp_path / "left")}
+    assert snapshot(tmp_path, "m").things["checkout file"] - before == {str(tmp_path / "left")}
 
 
 def test_two_snapshots_cost_less_than_a_second_of_processor_time() -> None:
@@ -209,7 +209,7 @@ def test_changes_of_network_and_mounts_are_found() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     changes = json.loads(done.stdout)
