@@ -15,7 +15,15 @@ from tools.suites.changes import VERIFIED, changed_files, choose, tracked_files
 from tools.suites.reads import are_access_times_kept, files_read, reset_access_times
 from tools.suites.references import sources_of
 from tools.suites.runs import Result
-from tools.suites.table import Suite, Table, deciding_path, faults, read_table, uncovered
+from tools.suites.table import (
+    Suite,
+    Table,
+    deciding_path,
+    faults,
+    has_time,
+    read_table,
+    uncovered,
+)
 from tools.suites.verified import faults_of_verified, missing_runs, verified_text
 
 TABLE = read_table()
@@ -108,6 +116,13 @@ def test_a_part_of_a_suite_that_runs_is_left_out_with_the_reason() -> None:
     reasons = {c.suite.name: c.reason for c in choose(TABLE, [SCHEDULER], "") if not c.is_run}
     assert reasons["small"] == "it is part of clusters"
     assert reasons["torch"] == "nothing it depends on has changed"
+
+
+def test_a_suite_starts_only_when_it_can_end_within_the_budget() -> None:
+    suite = replace(TABLE.suite("kubernetes"), minutes=10)
+    assert has_time(suite, 72, 84)
+    assert not has_time(suite, 72.1, 84)
+    assert has_time(TABLE.suite("tests"), 1000, 84)
 
 
 def git(root: Path, *arguments: str) -> str:

@@ -27,9 +27,10 @@ from tools.suites.changes import (
 )
 from tools.suites.references import sources_of
 from tools.suites.runs import Result, current_commit, describe_failure, results, run_suite
-from tools.suites.table import Suite, Table, faults, read_table, uncovered
+from tools.suites.table import Suite, Table, faults, has_time, read_table, uncovered
 from tools.suites.verified import missing_runs, verified_text
 
+DEFAULT_CI_MINUTES = 84.0
 _PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
 
 
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
             _print_choices(_choices(table))
             return 0
         case "ci":
-            return _run_chosen(table, _choices(table))
+            minutes = float(os.environ.get("CI_MINUTES") or DEFAULT_CI_MINUTES)
+            return _run_chosen(table, _choices(table), minutes)
         case "run":
             return _run_chosen(table, [Choice(s, is_run=True, reason="named") for s in suites])
         case "reads":
@@ -74,13 +76,23 @@ def _choices(table: Table) -> list[Choice]:
     return choose(table, changed, reason)
 
 
-def _run_chosen(table: Table, choices: Sequence[Choice]) -> int:
-    """Run; the first failure ends the run, with the reason as the last line."""
+def _run_chosen(
+    table: Table, choices: Sequence[Choice], budget_minutes: float = float("inf")
+) -> int:
+    """Run; the first failure ends the run, with the reason as the last line.
+
+    A suite that cannot end within the budget on a slow machine is left out, and the last lines say
+    so: it would cost the results of all others.
+    """
     _print_choices(choices)
     started = time.monotonic()
     done: list[Result] = []
+    late: list[str] = []
     for choice in (c for c in choices if c.is_run):
         suite = choice.suite
+        if not has_time(suite, (time.monotonic() - started) / 60, budget_minutes):
+            late.append(suite.name)
+            continue
         print(f"ci: {suite.name}: {suite.command}", flush=True)
         result = run_suite(table, suite, {"AGAIN": "1"})
         done.append(result)
@@ -91,6 +103,11 @@ def _run_chosen(table: Table, choices: Sequence[Choice]) -> int:
             print(f"ci: {describe_failure(result, suite.limit_minutes)}")
             return 1
     _print_end(choices, done)
+    for name in late:
+        print(
+            f"ci: left out: {name}, as it does not end within {budget_minutes:g} minutes. Run "
+            f"it with python3 -m tools.suites run {name}; it is due until .ci/verified changes"
+        )
     return 0
 
 

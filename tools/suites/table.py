@@ -85,6 +85,11 @@ def is_needed_by(table: Table, suite: Suite, path: str) -> bool:
     return deciding_path(suite, path) in suite.paths
 
 
+def has_time(suite: Suite, elapsed_minutes: float, budget_minutes: float) -> bool:
+    """Whether the suite ends within the budget on a machine that is a fifth slower."""
+    return suite.is_always_run or elapsed_minutes + suite.minutes * 1.2 <= budget_minutes
+
+
 def uncovered(table: Table, suite: Suite, paths: Iterable[str]) -> list[str]:
     """Files that the suite reads and its row does not name."""
     return sorted(
