@@ -98,6 +98,8 @@ def _run_chosen(
         done.append(result)
         total = round(time.monotonic() - started)
         print(f"ci: {suite.name}: {result.seconds} s, {total} s in all", flush=True)
+        for path in result.unnamed:
+            print(f"ci: {suite.name} or git read {path}, which its row does not name", flush=True)
         if not result.is_passed:
             _print_end(choices, done)
             print(f"ci: {describe_failure(result, suite.limit_minutes)}")
