@@ -184,6 +184,21 @@ def test_a_signal_ends_a_container_that_waits_for_the_master(container: Containe
                     process.kill()
 
 
+def test_a_signal_inside_of_a_finalizer_ends_the_container(tmp_path: Path) -> None:
+    """Exceptions that a finalizer raises are ignored: the program would start all the same."""
+    script = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(prepare.__file__).parent)!r})
+import prepare
+class Closed:
+    def __del__(self): signal.raise_signal(signal.SIGTERM)
+prepare.set_variables = lambda order: Closed()
+prepare.main([{str(tmp_path)!r}, "run", "harness", "note", "/", "true"])
+"""
+    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+    assert done.returncode == prepare.SIGNALLED
+
+
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
