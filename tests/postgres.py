@@ -51,9 +51,15 @@ def pytest_configure(config: pytest.Config) -> None:
         _watchdogs.append(Watchdog(root))
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End before the machine is compared with what it was (`left_behind.py`)."""
+    pytest_unconfigure(session.config)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
+    """End a run that had no session, too: one with wrong options."""
     is_worker = hasattr(config, "workerinput")
-    if not is_worker:
+    if not is_worker and _watchdogs:
         try:
             _remove(Path(os.environ.pop(_ENV)))
         finally:
