@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.backends.kubernetes.objects import KUBECONFIG, cluster_options
 from tests.backends.kubernetes.test_backend import ADDRESS, IMAGE
 from tests.contracts.devices_contract import HOLD, DevicesContract, DevicesWorld, allocated
+from tests.contracts.kubernetes_faults_contract import started
 from tests.domain.pods.devices.builders import (
     DRIVER,
     claim,
@@ -237,7 +238,7 @@ class TestDevicesInMemory(DevicesContract):
             await devices.backend.start_container(made)
         gpus.server.device_versions = ("v1beta2",)
         await devices.until(lambda: devices.backend.trouble() is None, "the older version")
-        await devices.backend.start_container(made)
+        await started(devices, made)  # before the devices are listed, it is refused
         await devices.state(made.container_id, "TERMINATED")
         assert devices.events.reports[made.container_id].exit_code == 0
 
