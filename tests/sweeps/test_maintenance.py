@@ -22,6 +22,26 @@ async def test_old_answers_go_and_new_ones_stay(pool: Database) -> None:
     assert await pool.fetchval("SELECT array_agg(idempotency_key) FROM requests") == ["new"]
 
 
+async def test_keys_of_agents_go_a_day_after_their_machines(pool: Database) -> None:
+    for agent in ("gone", "ended just now", "back again", "no machine"):
+        await pool.execute("INSERT INTO agent_keys VALUES ($1, '', now())", agent)
+    for agent, end in (
+        ("gone", "now() - interval '25 hours'"),
+        ("ended just now", "now()"),
+        ("back again", "now() - interval '25 hours'"),
+        ("back again", "NULL"),
+    ):
+        await pool.execute(
+            "INSERT INTO machine_stays (pool, machine_id, agent_name, state, is_spot, slots, "
+            "started_at, seen_at, ended_at) "
+            f"VALUES ('p', $1, $1, '', false, 1, now(), now(), {end})",
+            agent,
+        )
+    await sweep(pool)
+    kept = await pool.fetchval("SELECT array_agg(agent_id ORDER BY agent_id) FROM agent_keys")
+    assert kept == ["back again", "ended just now", "no machine"]
+
+
 async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Database) -> None:
     await sweep(pool)
     await sweep(pool)

@@ -61,7 +61,6 @@ class JoinTokens:
             )
         token, now = entropy.token(), clock.now()
         async with self._db.acquire() as conn:
-            await rows.delete_expired_tokens(conn, now)
             await rows.insert_token(conn, hash_of(token), agent_id or None, now, now + LIFE)
         return token, now + LIFE
 

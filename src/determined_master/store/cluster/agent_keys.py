@@ -61,6 +61,17 @@ async def delete_expired_tokens(conn: Conn, now: datetime) -> None:
     await conn.execute("DELETE FROM agent_join_tokens WHERE expires_at <= $1", now)
 
 
+async def delete_keys_of_machines(conn: Conn, ended_before: datetime) -> None:
+    """Remove the keys of agents whose machines on demand have all ended before that time."""
+    query = """
+        DELETE FROM agent_keys k
+         USING (SELECT agent_name FROM machine_stays
+                 GROUP BY agent_name HAVING max(coalesce(ended_at, 'infinity')) < $1) machine
+         WHERE k.agent_id = machine.agent_name
+    """
+    await conn.execute(query, ended_before)
+
+
 async def is_machine(conn: Conn, pool: str, agent_id: str) -> bool:
     """Whether the pool has started a machine on demand for this agent, which is still there."""
     query = """
