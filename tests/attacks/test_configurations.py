@@ -83,3 +83,17 @@ async def test_tasks_have_the_same_limits(world: World) -> None:
     answer = await world.clients["user"]("POST", "/api/v1/commands", {"config": config})
     assert answer.status == 400
     assert "config_limits.max_bind_mounts" in answer.body.decode()
+
+
+async def test_labels_of_a_stored_experiment_have_the_same_limit(world: World) -> None:
+    user = world.clients["user"]
+    labels = [f"{n}" for n in range(100)]
+    body = {"config": json.dumps({**BASE, "labels": labels})}
+    made = (await user("POST", "/api/v1/experiments", body)).json()["experiment"]["id"]
+    path = f"/api/v1/experiments/{made}"
+    assert (await user("PATCH", path, {"labels": [*labels, "x"]})).status == 400
+    answer = await user("PUT", f"{path}/labels/x")
+    assert answer.status == 400
+    assert "ask an admin to raise config_limits.max_labels" in answer.json()["error"]["error"]
+    assert (await user("DELETE", f"{path}/labels/0")).json()["labels"] == labels[1:]
+    assert (await user("PUT", f"{path}/labels/x")).json()["labels"] == [*labels[1:], "x"]

@@ -93,7 +93,7 @@ def make_services(
     base: Foundation, backends: MasterBackends, queues: Queues, work: Work, passwords: Passwords
 ) -> Services:
     """The services of a master, each registered by its type."""
-    db, engine = base.db, base.engine
+    db, engine, limits = base.db, base.engine, base.settings.config_limits
     trials = Trials(engine, db, base.live, work.flusher.summaries, base.news)
     experiments = Experiments(engine, db, work.configs, queues.pools)
     memory = AnswerMemory()
@@ -122,7 +122,7 @@ def make_services(
         Runs(db, base.live, memory),
         RunBulk(db),
         ProjectColumns(db),
-        ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools),
+        ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools, limits),
         ExperimentBulk(db),
         Continuations(engine, db, work.configs, queues.bindings),
         trials,

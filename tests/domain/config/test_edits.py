@@ -2,8 +2,9 @@
 
 import pytest
 
-from determined_master.domain.config.edits import edit_section
+from determined_master.domain.config.edits import check_growth, edit_section
 from determined_master.domain.config.schema.problems import ConfigErrors
+from determined_master.domain.config.sizes import ConfigLimits
 from determined_master.domain.config.template import check_template
 from determined_master.domain.errors import InvalidArgument
 
@@ -48,3 +49,14 @@ def test_a_template_with_mistakes_names_all_of_them() -> None:
         check_template({"max_restarts": "many", "nosuch": 1})
     assert "<template>.max_restarts" in refused.value.text
     assert "nosuch" in refused.value.text
+
+
+def test_a_config_grows_up_to_its_limits_and_shrinks_from_above_them() -> None:
+    limits = ConfigLimits(max_labels=2)
+    one, two, three, four = ({"labels": ["x"] * count} for count in range(1, 5))
+    check_growth(one, two, limits)
+    check_growth(four, three, limits)
+    check_growth(three, {**three, "labels": ["y"] * 3}, limits)
+    for before, after in ((two, three), (three, four)):
+        with pytest.raises(ConfigErrors, match=r"labels.*raise config_limits\.max_labels"):
+            check_growth(before, after, limits)

@@ -290,10 +290,10 @@ async def get_labels(
     in_task=WORKS,
 )
 async def put_label(
-    call: Call, request: wire.PutExperimentLabelRequest, experiments: Experiments
+    call: Call, request: wire.PutExperimentLabelRequest, experiment_edits: ExperimentEdits
 ) -> wire.PutExperimentLabelResponse:
     """Give an experiment a label."""
-    labels = await experiments.label(
+    labels = await experiment_edits.label(
         call.caller, request.experiment_id, request.label, is_present=True
     )
     return wire.PutExperimentLabelResponse(labels=labels)
@@ -306,10 +306,10 @@ async def put_label(
     in_task=WORKS,
 )
 async def delete_label(
-    call: Call, request: wire.DeleteExperimentLabelRequest, experiments: Experiments
+    call: Call, request: wire.DeleteExperimentLabelRequest, experiment_edits: ExperimentEdits
 ) -> wire.DeleteExperimentLabelResponse:
     """Take a label away."""
-    labels = await experiments.label(
+    labels = await experiment_edits.label(
         call.caller, request.experiment_id, request.label, is_present=False
     )
     return wire.DeleteExperimentLabelResponse(labels=labels)

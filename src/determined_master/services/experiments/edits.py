@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.domain.config.edits import edit_section
+from determined_master.domain.config.edits import check_growth, edit_section
 from determined_master.domain.config.experiment_config import ExperimentConfig
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
+    from determined_master.domain.config.sizes import ConfigLimits
     from determined_master.services.checkpoints.gc import CheckpointGc
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.queue.job_terms import JobTermsSync
@@ -47,9 +48,15 @@ class ExperimentEdits:
     """Edits of experiments; two at once never undo each other."""
 
     def __init__(
-        self, db: asyncpg.Pool, checkpoint_gc: CheckpointGc, terms: JobTermsSync, pools: Pools
+        self,
+        db: asyncpg.Pool,
+        checkpoint_gc: CheckpointGc,
+        terms: JobTermsSync,
+        pools: Pools,
+        limits: ConfigLimits,
     ) -> None:
         self._db = db
+        self._limits = limits
         self._pools = pools
         self._terms = terms
         self._checkpoint_gc = checkpoint_gc
@@ -61,14 +68,14 @@ class ExperimentEdits:
         that continues keeps them all until its end.
 
         Raises:
-            InvalidArgument: a value is invalid, or exceeds a config policy; its path is named.
+            InvalidArgument: a value is invalid, or exceeds a limit or a config policy; its path
+                is named.
             FailedPrecondition: the resources of an ended experiment, or it is being deleted, or
                 a config policy sets the value.
         """
         if changes.name is not None and not changes.name.strip():
             raise InvalidArgument("the experiment's `name` must not be blank: give it some text")
-        if any(not label.strip() for label in changes.labels or ()):
-            raise InvalidArgument("a label must not be blank: give it some text")
+        _check_labels(changes.labels or ())
         async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, caller, experiment_id)
             if changes.resources and row.state in TERMINAL:
@@ -77,7 +84,7 @@ class ExperimentEdits:
                     "and uses no resources any more"
                 )
             await self._check_policies(conn, row, changes)
-            await rows.update_details(conn, experiment_id, _columns(row, changes))
+            await self._write(conn, row, changes)
             if changes.log_retention_days is not None:
                 await log_retention.forget_trial_days(conn, experiment_id)
         if changes.resources:
@@ -85,9 +92,26 @@ class ExperimentEdits:
         if changes.checkpoint_storage and row.state in TERMINAL:
             await self._checkpoint_gc.apply_policy(experiment_id)
 
+    async def label(
+        self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
+    ) -> list[str]:
+        """Give it a label, or take it away; its labels then. Raises as `edit` does."""
+        _check_labels((label,))
+        async with self._db.acquire() as conn, conn.transaction():
+            row = await _lock(conn, caller, experiment_id)
+            labels = [each for each in row.labels if each != label]
+            labels += [label] if is_present else []
+            await self._write(conn, row, ExperimentChanges(labels=labels))
+        return labels
+
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
         """Keep the logs of its tasks for so many days; -1 is forever."""
         await self.edit(caller, experiment_id, ExperimentChanges(log_retention_days=days))
+
+    async def _write(self, conn: Conn, row: ExperimentRow, changes: ExperimentChanges) -> None:
+        columns = _columns(row, changes)
+        check_growth(row.config, columns.get("config", row.config), self._limits)
+        await rows.update_details(conn, row.id, columns)
 
     async def _check_policies(
         self, conn: Conn, row: ExperimentRow, changes: ExperimentChanges
@@ -101,6 +125,11 @@ class ExperimentEdits:
             ("checkpoint_storage", changes.checkpoint_storage),
         ):
             check_change(section, edits or {}, policies, priorities=priorities)
+
+
+def _check_labels(labels: Iterable[str]) -> None:
+    if any(not label.strip() for label in labels):
+        raise InvalidArgument("a label must not be blank: give it some text")
 
 
 async def _lock(conn: Conn, caller: Caller, experiment_id: int) -> ExperimentRow:

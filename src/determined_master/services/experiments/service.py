@@ -14,7 +14,7 @@ from determined_master import clock, entropy
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
-from determined_master.domain.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
+from determined_master.domain.errors import Aborted, FailedPrecondition, NotFound
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.ids import ExperimentId
@@ -225,18 +225,6 @@ class Experiments:
         async with self._db.acquire() as conn, conn.transaction():
             await lock_experiment_with_runs(conn, experiment_id)
             await rows.update_details(conn, experiment_id, {"archived": archived})
-
-    async def label(
-        self, caller: Caller, experiment_id: int, label: str, *, is_present: bool
-    ) -> list[str]:
-        """Give it a label, or take it away; its labels then."""
-        row = await self.get(caller, experiment_id)
-        access.may_control(caller, "experiment", row)
-        if not label.strip():
-            raise InvalidArgument("a label must not be blank: give it some text")
-        async with self._db.acquire() as conn:
-            labels = await rows.update_label(conn, experiment_id, label, is_present=is_present)
-        return labels or []
 
     async def labels(self, caller: Caller, project_id: int) -> list[str]:
         """Labels of a project's experiments, of all for project 0; the most used first."""

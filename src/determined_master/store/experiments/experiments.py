@@ -288,29 +288,6 @@ async def delete_answers(conn: Conn, before: datetime) -> None:
     await conn.execute("DELETE FROM requests WHERE created_at < $1", before)
 
 
-async def update_label(
-    conn: Conn, experiment_id: int, label: str, *, is_present: bool
-) -> list[str] | None:
-    """Give an experiment a label or take it away, in its configuration too.
-
-    Returns:
-        Its labels then; None when there is no such experiment.
-    """
-    query = """
-        WITH new AS (
-            SELECT id, array_remove(labels, $2) || CASE WHEN $3 THEN ARRAY[$2] ELSE '{}' END
-                   AS labels
-              FROM experiments WHERE id = $1 FOR NO KEY UPDATE
-        )
-        UPDATE experiments e
-           SET labels = n.labels, config = jsonb_set(e.config, '{labels}', to_jsonb(n.labels))
-          FROM new n WHERE e.id = n.id
-     RETURNING e.labels
-    """
-    found: list[str] | None = await conn.fetchval(query, experiment_id, label, is_present)
-    return found
-
-
 async def list_labels(
     conn: Conn, project_id: int | None, *, among: Sequence[int] | None = None
 ) -> list[str]:
