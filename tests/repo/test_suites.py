@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -24,7 +24,7 @@ from tools.suites.table import (
     read_table,
     uncovered,
 )
-from tools.suites.verified import faults_of_verified, missing_runs, verified_text
+from tools.suites.verified import faults_of_verified, verified_text
 
 TABLE = read_table()
 OPTIONAL = [suite for suite in TABLE.suites if not suite.is_always_run]
@@ -42,7 +42,9 @@ def sources():
 
 
 def run_for(changed: Sequence[str] | None) -> list[Suite]:
-    return [c.suite for c in choose(TABLE, changed, "no reason") if c.is_run]
+    """What runs when these files have changed since all suites passed together."""
+    changes = dict.fromkeys((suite.name for suite in TABLE.suites), changed)
+    return [c.suite for c in choose(TABLE, changes) if c.is_run]
 
 
 def names_for(changed: Sequence[str] | None) -> set[str]:
@@ -113,7 +115,8 @@ def test_a_change_of_what_all_share_runs_everything(path: str) -> None:
 
 
 def test_a_part_of_a_suite_that_runs_is_left_out_with_the_reason() -> None:
-    reasons = {c.suite.name: c.reason for c in choose(TABLE, [SCHEDULER], "") if not c.is_run}
+    changes = {suite.name: [SCHEDULER] for suite in TABLE.suites}
+    reasons = {c.suite.name: c.reason for c in choose(TABLE, changes) if not c.is_run}
     assert reasons["small"] == "it is part of clusters"
     assert reasons["torch"] == "nothing it depends on has changed"
 
@@ -162,31 +165,58 @@ def test_reads_of_another_process_are_seen(tmp_path: Path) -> None:
     assert files_read(tmp_path, ["read", "listed", "missing"]) == ["read"]
 
 
-def results(**changes: Result) -> dict[str, Result]:
-    passed = {s.name: Result(s.name, "c0ffee", 0, 10) for s in TABLE.suites if s.name != "small"}
-    return {**passed, **changes}
+def test_each_suite_has_changes_of_its_own() -> None:
+    changes = {suite.name: [] for suite in OPTIONAL} | {"browser": [SCHEDULER], "fuzz": None}
+    del changes["torch"], changes["figures"]
+    changes["clusters"] = [SCHEDULER]
+    reasons = {c.suite.name: c.reason for c in choose(TABLE, changes) if c.is_run}
+    assert {name: reasons.get(name) for name in (suite.name for suite in OPTIONAL)} == {
+        "browser": None,  # what the scheduler does is proven by whole clusters
+        "clusters": f"{SCHEDULER} changed",
+        "fuzz": "the commit that .ci/verified names for it is not in this checkout",
+        "torch": ".ci/verified names no commit for it",
+        "unprivileged": None,
+        "bare": None,
+        "figures": ".ci/verified names no commit for it",
+        "kubernetes": None,
+    }
+    assert {c.suite.name for c in choose(TABLE, changes, is_all_run=True) if c.is_run} == {
+        suite.name for suite in TABLE.suites if suite.name != "small"
+    }
 
 
-def test_a_commit_is_verified_when_each_suite_has_passed_on_it() -> None:
-    assert missing_runs(TABLE, results(), "c0ffee") == []
-    wrong = results(
-        fuzz=Result("fuzz", "c0ffee", 1, 10),
-        torch=Result("torch", "0ther", 0, 10),
-        bare=Result("bare", "c0ffee", 124, 10),
-    )
-    del wrong["lint"]
-    assert missing_runs(TABLE, wrong, "c0ffee") == [
-        "lint was not run",
-        "fuzz did not pass",
-        "torch was run on 0ther and not on c0ffee",
-        "bare did not pass",
-    ]
-
-
-def test_the_verified_file_lists_the_time_of_each_suite() -> None:
-    text = verified_text(TABLE, results(), "c0ffee", datetime.date(2026, 11, 29))
+def test_the_verified_file_has_the_last_commit_on_which_each_suite_passed() -> None:
+    day = "2026-11-29"
+    first = {
+        "fuzz": Result("fuzz", "c0ffee", 0, 10, day),
+        "torch": Result("torch", "c0ffee", 0, 20, day),
+        "bare": Result("bare", "c0ffee", 1, 30, day),
+        "browser": Result("browser", "c0ffee+", 0, 40, day),
+    }
+    text = verified_text(TABLE, "", first, lambda _: True)
     assert faults_of_verified(TABLE, text) == []
-    assert faults_of_verified(TABLE, text.replace("fuzz = 10\n", "")) == ["fuzz has no time"]
+    passed = {
+        "fuzz": {"commit": "c0ffee", "day": day, "seconds": 10},
+        "torch": {"commit": "c0ffee", "day": day, "seconds": 20},
+    }
+    assert tomllib.loads(text) == passed
+    second = {
+        "fuzz": Result("fuzz", "beef", 0, 11, "2026-11-30"),
+        "torch": Result("torch", "beef", 124, 21, "2026-11-30"),
+        "bare": Result("bare", "other", 0, 31, "2026-11-30"),
+    }
+    text = verified_text(TABLE, text, second, lambda commit: commit != "other")
+    passed["fuzz"] = {"commit": "beef", "day": "2026-11-30", "seconds": 11}
+    assert tomllib.loads(text) == passed
+
+
+def test_a_wrong_verified_file_is_described() -> None:
+    text = '[fuzz]\ncommit = "c0ffee"\nday = "2026-11-29"\n[other]\n'
+    assert set(faults_of_verified(TABLE, text)) == {
+        "there is no suite other",
+        "fuzz lacks seconds",
+        *(f"other lacks {key}" for key in ("commit", "day", "seconds")),
+    }
 
 
 def test_the_verified_file_of_this_checkout_is_whole() -> None:

@@ -4,13 +4,12 @@ python3 -m tools.suites list           what would run now, and why
 python3 -m tools.suites ci             run that (CI_ALL=1: everything)
 python3 -m tools.suites run NAME ...   run these
 python3 -m tools.suites reads NAME     files that the sources of a suite name, and its row not
-python3 -m tools.suites verify         write .ci/verified, when each suite has passed on HEAD
+python3 -m tools.suites verify         write the suites that have passed here to .ci/verified
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import os
 import subprocess
 import sys
@@ -21,14 +20,15 @@ from tools.suites.changes import (
     VERIFIED,
     Choice,
     changed_files,
+    changes_by_suite,
     choose,
     tracked_files,
-    verified_commit,
+    verified_commits,
 )
 from tools.suites.references import sources_of
-from tools.suites.runs import Result, current_commit, describe_failure, results, run_suite
+from tools.suites.runs import Result, describe_failure, results, run_suite
 from tools.suites.table import Suite, Table, faults, has_time, read_table, uncovered
-from tools.suites.verified import missing_runs, verified_text
+from tools.suites.verified import verified_text
 
 DEFAULT_CI_MINUTES = 84.0
 _PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
@@ -66,14 +66,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _choices(table: Table) -> list[Choice]:
-    commit = verified_commit()
-    if os.environ.get("CI_ALL"):
-        return choose(table, None, "CI_ALL is set")
-    if commit is None:
-        return choose(table, None, ".ci/verified names no commit")
-    changed = changed_files(commit)
-    reason = f"the commit {commit[:12]} of .ci/verified is not in this checkout"
-    return choose(table, changed, reason)
+    changes = changes_by_suite(verified_commits())
+    return choose(table, changes, is_all_run=bool(os.environ.get("CI_ALL")))
 
 
 def _run_chosen(
@@ -134,7 +128,7 @@ def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
 
 
 def _print_growth() -> None:
-    commit = verified_commit()
+    commit = verified_commits().get("tests")
     if commit is None or changed_files(commit) is None:
         return
     command = ["git", "diff", "--numstat", commit]
@@ -160,16 +154,18 @@ def _print_reads(table: Table, suites: Sequence[Suite]) -> int:
 
 
 def _verify(table: Table) -> int:
-    commit = current_commit()
-    missing = missing_runs(table, results(), commit)
-    if commit.endswith("+"):
-        missing.insert(0, "the checkout has changes that are not committed")
-    if missing:
-        print("not verified:", *missing, sep="\n  ", file=sys.stderr)
-        return 1
-    today = datetime.datetime.now(datetime.UTC).date()
-    VERIFIED.write_text(verified_text(table, results(), commit, today))
-    print(f"{VERIFIED.name}: {commit}")
+    """Write the file, and print what is still due."""
+    before = VERIFIED.read_text() if VERIFIED.exists() else ""
+    is_ancestor = lambda commit: changed_files(commit) is not None  # noqa: E731
+    VERIFIED.write_text(verified_text(table, before, results(), is_ancestor))
+    due = [c for c in _choices(table) if c.is_run and c.reason != "always"]
+    for choice in due:
+        print(f"due: {choice.suite.name}, because {choice.reason}")
+    for name, result in results().items():
+        if not result.is_passed:
+            print(f"failed at its last run here: {name}, on {result.commit[:13]}")
+    if not due:
+        print("each suite has passed on all that it depends on")
     return 0
 
 

@@ -1,10 +1,10 @@
-"""What has changed since everything was run, and which suites that needs."""
+"""What has changed since each suite passed, and which suites that needs."""
 
 from __future__ import annotations
 
 import subprocess
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +28,10 @@ def tracked_files(root: Path = ROOT) -> list[str]:
     return sorted(name for name in listed.split("\0") if name)
 
 
-def verified_commit() -> str | None:
-    """The commit on which every suite passed; None where no file names one."""
-    if not VERIFIED.exists():
-        return None
-    return str(tomllib.loads(VERIFIED.read_text())["commit"])
+def verified_commits() -> dict[str, str]:
+    """By suite: the commit on which it last passed."""
+    rows = tomllib.loads(VERIFIED.read_text()) if VERIFIED.exists() else {}
+    return {name: str(row["commit"]) for name, row in rows.items()}
 
 
 def changed_files(commit: str, root: Path = ROOT) -> list[str] | None:
@@ -51,15 +50,23 @@ def changed_files(commit: str, root: Path = ROOT) -> list[str] | None:
     return sorted({name for name in (differing + others).split("\0") if name})
 
 
-def choose(table: Table, changed: Sequence[str] | None, reason_for_all: str) -> list[Choice]:
+def changes_by_suite(commits: Mapping[str, str]) -> dict[str, Sequence[str] | None]:
+    """By suite: the files that have changed since its commit; None for a commit not known here."""
+    known = {commit: changed_files(commit) for commit in set(commits.values())}
+    return {name: known[commit] for name, commit in commits.items()}
+
+
+def choose(
+    table: Table, changes: Mapping[str, Sequence[str] | None], *, is_all_run: bool = False
+) -> list[Choice]:
     """Decide on each suite.
 
     Args:
         table: the suites.
-        changed: files that have changed; None runs all.
-        reason_for_all: what is printed where all run.
+        changes: by suite that has passed before, what has changed since; None for unknown changes.
+        is_all_run: whether all suites are to run.
     """
-    choices = [_choice(table, suite, changed, reason_for_all) for suite in table.suites]
+    choices = [_choice(table, suite, changes, is_all_run) for suite in table.suites]
     running = {choice.suite.name for choice in choices if choice.is_run}
     return [
         Choice(c.suite, is_run=False, reason=f"it is part of {c.suite.within}")
@@ -70,12 +77,18 @@ def choose(table: Table, changed: Sequence[str] | None, reason_for_all: str) -> 
 
 
 def _choice(
-    table: Table, suite: Suite, changed: Sequence[str] | None, reason_for_all: str
+    table: Table, suite: Suite, changes: Mapping[str, Sequence[str] | None], is_all_run: bool
 ) -> Choice:
     if suite.is_always_run:
         return Choice(suite, is_run=True, reason="always")
+    if is_all_run:
+        return Choice(suite, is_run=True, reason="CI_ALL is set")
+    if suite.name not in changes:
+        return Choice(suite, is_run=True, reason=".ci/verified names no commit for it")
+    changed = changes[suite.name]
     if changed is None:
-        return Choice(suite, is_run=True, reason=reason_for_all)
+        reason = "the commit that .ci/verified names for it is not in this checkout"
+        return Choice(suite, is_run=True, reason=reason)
     needing = [path for path in changed if is_needed_by(table, suite, path)]
     if not needing:
         return Choice(suite, is_run=False, reason="nothing it depends on has changed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import signal
@@ -26,6 +27,8 @@ class Result:
     commit: str
     status: int
     seconds: int
+    day: str = ""
+    """When it ended, as 2026-11-29 in UTC."""
     unnamed: Sequence[str] = ()
     """Files that were read and that the row does not name."""
 
@@ -42,12 +45,16 @@ def run_suite(table: Table, suite: Suite, environment: Mapping[str, str]) -> Res
     is_checked = not suite.is_always_run and are_access_times_kept(RESULTS)
     if is_checked:
         reset_access_times(ROOT, files)
+    commit = current_commit()
     started = time.monotonic()
     status = _status(suite, environment)
     seconds = round(time.monotonic() - started)
     read = files_read(ROOT, files) if is_checked else []
     unnamed = tuple(uncovered(table, suite, read))
-    result = Result(suite.name, current_commit(), status, seconds, unnamed)
+    if current_commit() != commit:
+        commit += "+"  # nobody can say which files it ran on
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    result = Result(suite.name, commit, status, seconds, day, unnamed)
     (RESULTS / f"{suite.name}.json").write_text(json.dumps(asdict(result)) + "\n")
     return result
 

@@ -1,51 +1,55 @@
-"""`.ci/verified`: the commit on which every suite passed, with the time of each."""
+"""`.ci/verified`: for each suite the commit on which it last passed, the day and the time."""
 
 from __future__ import annotations
 
-import datetime
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tools.suites.runs import Result
 from tools.suites.table import Table
 
 _HEAD = """\
-# The last commit on which every suite of tests/suites.toml passed, with the seconds of each.
-# `python3 -m tools.suites verify` writes this file; .ci/run runs what has changed since then.
+# For each suite of tests/suites.toml the last commit on which it passed, and the seconds it took.
+# `python3 -m tools.suites verify` writes this file. .ci/run runs a suite when a file on which it
+# depends has changed since its commit.
 """
-
-
-def missing_runs(table: Table, results: Mapping[str, Result], commit: str) -> list[str]:
-    """Why a commit is not verified: one line for each suite without a passed run of it."""
-    lines = []
-    for suite in table.suites:
-        result = results.get(suite.name) or results.get(suite.within)
-        if result is None:
-            lines.append(f"{suite.name} was not run")
-        elif not result.is_passed:
-            lines.append(f"{suite.name} did not pass")
-        elif result.commit != commit:
-            lines.append(f"{suite.name} was run on {result.commit[:12]} and not on {commit[:12]}")
-    return lines
+_KEYS = {"commit", "day", "seconds"}
 
 
 def verified_text(
-    table: Table, results: Mapping[str, Result], commit: str, day: datetime.date
+    table: Table,
+    text: str,
+    results: Mapping[str, Result],
+    is_ancestor: Callable[[str], bool],
 ) -> str:
-    """The content of the file."""
-    lines = [f'commit = "{commit}"', f"day = {day.isoformat()}", "", "[seconds]"]
+    """The new content of the file.
+
+    Args:
+        table: the suites, in the order of the file.
+        text: the present content.
+        results: the last run of each suite in this checkout. One that failed, or that ran on other
+            files than those of its commit, changes nothing.
+        is_ancestor: whether a commit leads to that of the checkout.
+    """
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
+    for name, result in results.items():
+        if result.is_passed and not result.commit.endswith("+") and is_ancestor(result.commit):
+            row = {"commit": result.commit, "day": result.day, "seconds": result.seconds}
+            rows[name] = row
+    lines = []
     for suite in table.suites:
-        if suite.name in results:
-            lines.append(f"{suite.name} = {results[suite.name].seconds}")
+        if (row := rows.get(suite.name)) is not None:
+            lines += ["", f"[{suite.name}]", f'commit = "{row["commit"]}"']
+            lines += [f'day = "{row["day"]}"', f"seconds = {row['seconds']}"]
     return _HEAD + "\n".join(lines) + "\n"
 
 
 def faults_of_verified(table: Table, text: str) -> list[str]:
-    """What a verified file lacks: each suite has its time, or is part of one that has."""
-    content = tomllib.loads(text)
-    seconds = content.get("seconds", {})
+    """What is wrong in a verified file: suites that there are not, and rows that are not whole."""
+    names = {suite.name for suite in table.suites}
+    rows: dict[str, dict[str, Any]] = tomllib.loads(text)
     return [
-        f"{suite.name} has no time"
-        for suite in table.suites
-        if suite.name not in seconds and suite.within not in seconds
+        *(f"there is no suite {name}" for name in rows if name not in names),
+        *(f"{name} lacks {key}" for name, row in rows.items() for key in _KEYS - row.keys()),
     ]
