@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.contracts.runtime_contract import RuntimeDriver, lines_of
+from tests.open_directory import open_directory
 
 from determined_agent.container.directory import ContainerDirectory, Exit
 from determined_agent.runtimes.base import Handle, LaunchFailed
@@ -31,6 +32,12 @@ Make = Callable[..., RuntimeDriver]
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with open_directory() as path:
+        yield path
+
+
+@pytest.fixture
 async def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     # Others may not read the tests' own Python; what runs here needs none.
     monkeypatch.setattr(TaskAccounts, "find_problem", lambda *given: "")
@@ -40,9 +47,6 @@ async def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         values = {"master_host": "m", "agent_id": "agent-1", "work_dir": str(tmp_path)}
         root = tmp_path / "agent-1"
         root.mkdir(mode=0o711, exist_ok=True)
-        for path in root.parents:
-            if path not in (Path("/"), Path("/tmp")):
-                path.chmod(path.stat().st_mode | 0o011)
         drivers.append(RuntimeDriver(ProcessRuntime(Settings(**values | overrides), root), root))
         return drivers[-1]
 

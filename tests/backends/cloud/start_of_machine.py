@@ -15,6 +15,9 @@ printf '\\n' >>{record}
 {body}
 """
 
+_HANGS_S = 600.0
+"""No start takes that long: some install packages, which a busy machine does in minutes."""
+
 
 @dataclass
 class Machine:
@@ -52,7 +55,8 @@ class Machine:
         }
         return subprocess.run(
             ["bash", "-s"],
-            input=script, env=environment, capture_output=True, text=True, check=False, timeout=60,
+            input=script, env=environment, capture_output=True, text=True, check=False,
+            timeout=_HANGS_S,
         )  # fmt: skip
 
     def container(self) -> Container:

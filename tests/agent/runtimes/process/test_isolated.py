@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.contracts.runtime_contract import RuntimeContract, RuntimeDriver
+from tests.open_directory import open_directory
 
 from determined_agent.container.directory import ContainerDirectory
 from determined_agent.container.environment import ContainerStart
@@ -33,12 +34,15 @@ class AccountDriver(RuntimeDriver):
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with open_directory() as path:
+        yield path
+
+
+@pytest.fixture
 async def driver(tmp_path: Path) -> AsyncIterator[RuntimeDriver]:
     root = tmp_path / "agent-1"
     root.mkdir(mode=0o711)
-    for path in root.parents:
-        if path not in (Path("/"), Path("/tmp")):
-            path.chmod(path.stat().st_mode | 0o011)
     values = {"master_host": "master", "master_port": 8080, "work_dir": str(tmp_path)}
     settings = Settings(agent_id="agent-1", **values)
     made = AccountDriver(ProcessRuntime(settings, root), root)

@@ -7,7 +7,7 @@ import glob
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ import pytest
 from tests.agent_link import processes_with, spec, until
 from tests.contracts.runtime_contract import RuntimeContract, RuntimeDriver, lines_of
 from tests.covers import covers
+from tests.open_directory import open_directory
 
 from determined_agent.container.directory import Exit
 from determined_agent.logs.spool_reader import Position, read_chunk
@@ -26,6 +27,12 @@ from determined_agent.shim.process_tree import descendants, kill_all
 from determined_wire.agent_link import File, Mount, TaskUser
 
 Make = Callable[..., RuntimeDriver]
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with open_directory() as path:
+        yield path
 
 
 @pytest.fixture
@@ -167,7 +174,9 @@ class TestTheMachineItRunsOn:
             assert name in chunk.text
 
     @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
-    async def test_as_root_it_switches_to_the_tasks_user(self, driver: RuntimeDriver) -> None:
+    async def test_as_root_it_switches_to_the_tasks_user(
+        self, driver: RuntimeDriver, tmp_path: Path
+    ) -> None:
         user = TaskUser("someone", 54321, "some", 54322)
         directory, start = driver.make(
             spec(
@@ -177,8 +186,8 @@ class TestTheMachineItRunsOn:
                 files=(File("/run/determined/given", b"given\n", 0o600),),
             )
         )
-        for path in directory.path.parents:
-            if path.owner() == "root" and path != Path("/tmp") and path != Path("/"):
+        for path in (directory.path, *directory.path.parents):
+            if path.is_relative_to(tmp_path):
                 path.chmod(path.stat().st_mode | 0o011)
         handle = await driver.runtime.launch(directory, start, driver.states.append)
         driver.handles.append(handle)
