@@ -118,7 +118,7 @@ async def test_an_agent_starts_whatever_its_other_files_hold(
     await until(lambda: not connected(backend))
     (agent.directory(container_id) / name).write_bytes(b"\xff\x00 spoilt\n=\n")
     agent.start()
-    await until(lambda: connected(backend), 90, what=agent.log.read_text())
+    await until(lambda: connected(backend), what=agent.log.read_text())
     await backend.signal_container("agent-1", container_id, 9)
     await until(lambda: not processes_with(marker))
     assert "Traceback" not in agent.log.read_text()

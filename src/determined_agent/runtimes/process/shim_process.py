@@ -14,6 +14,7 @@ import determined_agent
 from determined_agent import clock
 from determined_agent.container.directory import ContainerDirectory, Exit
 from determined_agent.runtimes.process.cgroups import cgroup_members
+from determined_agent.runtimes.process.running_shims import PROGRAM, running_shims
 from determined_agent.shim.process_tree import kill_all, kill_below, send
 from determined_agent.shim.program import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
@@ -21,11 +22,9 @@ from determined_wire.agent_link import Address, Failure
 _KILL_TIMEOUT_S = 5.0
 """Time after which the agent kills the processes itself if the shim does not."""
 _PID_WAIT_S = 60.0
-"""A shim writes its process id 20 ms after its start, on a very busy machine far later."""
+"""A shim has its command line at once, on a very busy machine far later."""
 _GONE_S = 30.0
 """A killed process that still exists then hangs in the kernel and cannot be ended."""
-PROGRAM = "determined_agent.shim.program"
-"""In the command line of each shim, which ends with the task's directory."""
 _BOOT = "import sys; sys.path.append({0!r}); from " + PROGRAM + " import main; {1}"
 
 
@@ -183,13 +182,13 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
         return await _past_exit(directory)
     deadline = clock.monotonic_s() + _PID_WAIT_S
     while clock.monotonic_s() < deadline:
-        pid = directory.shim_pid()
+        pid = _pid_of_shim(directory)
         if pid is not None:
             try:
                 pidfd = os.pidfd_open(pid)
             except ProcessLookupError:
                 pidfd = -1
-            if pidfd >= 0 and directory.shim_pid() == pid:
+            if pidfd >= 0 and _pid_of_shim(directory) == pid:
                 return ShimProcess(directory, pid, pidfd, ports)
             if pidfd >= 0:
                 os.close(pidfd)
@@ -199,6 +198,12 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
             os.close(lock_fd)
             return await _past_exit(directory)
     return await _past_exit(directory)
+
+
+def _pid_of_shim(directory: ContainerDirectory) -> int | None:
+    """The process id in its file, or of its command line while the file is missing or spoilt."""
+    pid = directory.shim_pid()
+    return pid or running_shims(directory.path.parent).get(directory.container_id)
 
 
 def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> Exit:
