@@ -11,10 +11,18 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tools.suites.changes import VERIFIED, changed_files, choose, tracked_files
+from tools.suites.changes import (
+    TABLE_PATH,
+    VERIFIED,
+    changed_files,
+    changes_by_suite,
+    choose,
+    tracked_files,
+)
 from tools.suites.reads import are_access_times_kept, files_read, reset_access_times
 from tools.suites.references import sources_of
 from tools.suites.runs import Result
+from tools.suites.table import TABLE as TABLE_FILE
 from tools.suites.table import (
     Suite,
     Table,
@@ -22,12 +30,14 @@ from tools.suites.table import (
     faults,
     has_time,
     read_table,
+    slowness,
     uncovered,
 )
 from tools.suites.verified import faults_of_verified, verified_text
 
 TABLE = read_table()
 OPTIONAL = [suite for suite in TABLE.suites if not suite.is_always_run]
+DUE = ".ci/verified names no commit for it, or its command has changed"
 SCHEDULER = "src/determined_master/domain/schedule/why.py"
 
 
@@ -123,9 +133,16 @@ def test_a_part_of_a_suite_that_runs_is_left_out_with_the_reason() -> None:
 
 def test_a_suite_starts_only_when_it_can_end_within_the_budget() -> None:
     suite = replace(TABLE.suite("kubernetes"), minutes=10)
-    assert has_time(suite, 72, 84)
-    assert not has_time(suite, 72.1, 84)
-    assert has_time(TABLE.suite("tests"), 1000, 84)
+    assert has_time(suite, 72, 84, 1.2)
+    assert not has_time(suite, 72.1, 84, 1.2)
+    assert not has_time(suite, 72, 84, 1.3)
+    assert has_time(TABLE.suite("tests"), 1000, 84, 2.0)
+
+
+def test_a_machine_is_as_slow_as_it_was_with_the_suites_before() -> None:
+    lint, tests = (replace(TABLE.suite(name), minutes=2) for name in ("lint", "tests"))
+    assert slowness([]) == slowness([(lint, 60.0)]) == 1.2
+    assert slowness([(lint, 60.0), (tests, 420.0)]) == 2.0
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -146,6 +163,19 @@ def test_changes_are_those_since_the_commit_and_those_not_committed(tmp_path: Pa
     (tmp_path / "edited").write_text("other")
     (tmp_path / "new").write_text("new")
     assert changed_files(commit, tmp_path) == ["edited", "moved", "new", "renamed"]
+
+
+def test_a_suite_with_another_command_is_due(tmp_path: Path) -> None:
+    path = tmp_path / TABLE_PATH
+    path.parent.mkdir()
+    path.write_text(TABLE_FILE.read_text())
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "first")
+    commits = dict.fromkeys(("fuzz", "torch"), git(tmp_path, "rev-parse", "HEAD"))
+    path.write_text(path.read_text().replace("REQUESTS=20000", "REQUESTS=1"))
+    table = read_table(path.read_text())
+    assert changes_by_suite(table, commits, tmp_path) == {"torch": [TABLE_PATH]}
 
 
 def test_a_commit_that_is_not_here_gives_no_changes_and_runs_everything() -> None:
@@ -174,10 +204,10 @@ def test_each_suite_has_changes_of_its_own() -> None:
         "browser": None,  # what the scheduler does is proven by whole clusters
         "clusters": f"{SCHEDULER} changed",
         "fuzz": "the commit that .ci/verified names for it is not in this checkout",
-        "torch": ".ci/verified names no commit for it",
+        "torch": DUE,
         "unprivileged": None,
         "bare": None,
-        "figures": ".ci/verified names no commit for it",
+        "figures": DUE,
         "kubernetes": None,
     }
     assert {c.suite.name for c in choose(TABLE, changes, is_all_run=True) if c.is_run} == {

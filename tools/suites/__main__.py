@@ -27,7 +27,15 @@ from tools.suites.changes import (
 )
 from tools.suites.references import sources_of
 from tools.suites.runs import Result, describe_failure, results, run_suite
-from tools.suites.table import Suite, Table, faults, has_time, read_table, uncovered
+from tools.suites.table import (
+    Suite,
+    Table,
+    faults,
+    has_time,
+    read_table,
+    slowness,
+    uncovered,
+)
 from tools.suites.verified import verified_text
 
 DEFAULT_CI_MINUTES = 84.0
@@ -66,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _choices(table: Table) -> list[Choice]:
-    changes = changes_by_suite(verified_commits())
+    changes = changes_by_suite(table, verified_commits())
     return choose(table, changes, is_all_run=bool(os.environ.get("CI_ALL")))
 
 
@@ -75,8 +83,8 @@ def _run_chosen(
 ) -> int:
     """Run; the first failure ends the run, with the reason as the last line.
 
-    A suite that cannot end within the budget on a slow machine is left out, and the last lines say
-    so: it would cost the results of all others.
+    A suite that cannot end within the budget, as slow as the machine has been so far, is left out,
+    and the last lines say so: it would cost the results of all others.
     """
     _print_choices(choices)
     started = time.monotonic()
@@ -84,7 +92,8 @@ def _run_chosen(
     late: list[str] = []
     for choice in (c for c in choices if c.is_run):
         suite = choice.suite
-        if not has_time(suite, (time.monotonic() - started) / 60, budget_minutes):
+        factor = slowness((table.suite(each.suite), each.seconds) for each in done)
+        if not has_time(suite, (time.monotonic() - started) / 60, budget_minutes, factor):
             late.append(suite.name)
             continue
         print(f"ci: {suite.name}: {suite.command}", flush=True)

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.suites.table import ROOT, Suite, Table, is_needed_by
+from tools.suites.table import ROOT, TABLE, Suite, Table, is_needed_by, read_table
 
 VERIFIED = ROOT / ".ci/verified"
+TABLE_PATH = str(TABLE.relative_to(ROOT))
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,26 @@ def changed_files(commit: str, root: Path = ROOT) -> list[str] | None:
     return sorted({name for name in (differing + others).split("\0") if name})
 
 
-def changes_by_suite(commits: Mapping[str, str]) -> dict[str, Sequence[str] | None]:
-    """By suite: the files that have changed since its commit; None for a commit not known here."""
-    known = {commit: changed_files(commit) for commit in set(commits.values())}
-    return {name: known[commit] for name, commit in commits.items()}
+def changes_by_suite(
+    table: Table, commits: Mapping[str, str], root: Path = ROOT
+) -> dict[str, Sequence[str] | None]:
+    """By suite: the files that have changed since its commit; None for a commit not known here.
+
+    The suites with another command than at that time are missing.
+    """
+    known = {commit: changed_files(commit, root) for commit in set(commits.values())}
+    then = {c: _commands_at(c, root) for c, files in known.items() if TABLE_PATH in (files or ())}
+    now = {suite.name: suite.command for suite in table.suites}
+    return {
+        name: known[commit]
+        for name, commit in commits.items()
+        if commit not in then or then[commit].get(name) == now.get(name)
+    }
+
+
+def _commands_at(commit: str, root: Path) -> dict[str, str]:
+    text = _git(root, "show", f"{commit}:{TABLE_PATH}")
+    return {suite.name: suite.command for suite in read_table(text).suites}
 
 
 def choose(
@@ -84,7 +101,8 @@ def _choice(
     if is_all_run:
         return Choice(suite, is_run=True, reason="CI_ALL is set")
     if suite.name not in changes:
-        return Choice(suite, is_run=True, reason=".ci/verified names no commit for it")
+        reason = ".ci/verified names no commit for it, or its command has changed"
+        return Choice(suite, is_run=True, reason=reason)
     changed = changes[suite.name]
     if changed is None:
         reason = "the commit that .ci/verified names for it is not in this checkout"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests/suites.toml"
+LEAST_SLOWNESS = 1.2
+"""A machine may become slower while it runs."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,20 @@ def is_needed_by(table: Table, suite: Suite, path: str) -> bool:
     return deciding_path(suite, path) in suite.paths
 
 
-def has_time(suite: Suite, elapsed_minutes: float, budget_minutes: float) -> bool:
-    """Whether the suite ends within the budget on a machine that is a fifth slower."""
-    return suite.is_always_run or elapsed_minutes + suite.minutes * 1.2 <= budget_minutes
+def has_time(suite: Suite, elapsed_minutes: float, budget_minutes: float, slowness: float) -> bool:
+    """Whether the suite ends within the budget on a machine that takes so many times as long."""
+    return suite.is_always_run or elapsed_minutes + suite.minutes * slowness <= budget_minutes
+
+
+def slowness(runs: Iterable[tuple[Suite, float]]) -> float:
+    """How many times as long as in the table suites take here, at least `LEAST_SLOWNESS`.
+
+    Args:
+        runs: suites that have ended, and the seconds of each.
+    """
+    runs = list(runs)
+    expected_s = sum(suite.minutes * 60 for suite, _ in runs)
+    return max(LEAST_SLOWNESS, sum(s for _, s in runs) / expected_s if expected_s else 0.0)
 
 
 def uncovered(table: Table, suite: Suite, paths: Iterable[str]) -> list[str]:
