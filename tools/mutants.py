@@ -60,6 +60,27 @@ PACKAGES = {
         ),
         ("tests/repo/test_permissions_page.py",),
     ),
+    "addresses": Package(
+        (f"{MASTER}/domain/addresses.py", f"{MASTER}/server/forwarded.py"),
+        ("tests/domain/test_addresses.py", "tests/server/test_forwarded.py"),
+    ),
+    "limits": Package(
+        (
+            f"{MASTER}/domain/allowances.py",
+            f"{MASTER}/domain/config/edits.py",
+            f"{MASTER}/domain/config/sizes.py",
+            f"{MASTER}/domain/config/sections/grid.py",
+        ),
+        ("tests/domain/test_allowances.py", "tests/domain/config"),
+    ),
+    "proxy": Package(
+        (
+            f"{MASTER}/api/http/cookies.py",
+            f"{MASTER}/api/proxy/answer_heads.py",
+            f"{MASTER}/api/proxy/heads.py",
+        ),
+        ("tests/api/http/test_cookies.py", "tests/api/proxy/test_heads.py"),
+    ),
     "routes": Package(
         (f"{MASTER}/api/http/access.py",),
         ("tests/api/http/test_access.py",),

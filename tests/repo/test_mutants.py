@@ -54,7 +54,7 @@ def test_the_percentage_counts_what_was_noticed_of_all() -> None:
 
 def test_an_unknown_package_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["engine"]) == 2
-    assert "no package 'engine': one of access, routes, schedule, search" in (
+    assert "no package 'engine': one of access, addresses, limits, proxy, routes, sch" in (
         capsys.readouterr().err
     )
 
