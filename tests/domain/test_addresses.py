@@ -117,3 +117,26 @@ def test_an_agent_on_the_masters_machine_names_any_address_of_it() -> None:
     assert choose_own(["172.17.0.2"], "127.0.0.1", (), is_local) == "172.17.0.2"
     assert choose_own(["127.0.0.1"], "::1", (), is_local) == "127.0.0.1"
     assert choose_own(["172.17.0.3"], "127.0.0.1", (), is_local) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("10.1.2.3", "h has the address 10.1.2.3, which is private (RFC 1918)"),
+        ("::ffff:127.0.0.1", "h has the address ::ffff:127.0.0.1 (127.0.0.1), which is loopback"),
+        ("4000::1", "h has the address 4000::1, which is reserved (RFC 4291)"),
+        ("2606::1%eth0", None),
+    ],
+)
+def test_the_reason_names_the_host_the_address_and_the_one_inside(
+    address: str, problem: str | None
+) -> None:
+    found = find_problem("h", address)
+    assert found == problem or (problem is not None and (found or "").startswith(problem))
+
+
+def test_a_text_that_is_no_address_is_neither_loopback_nor_the_same() -> None:
+    assert is_loopback("127.3.2.1")
+    assert is_loopback("::1")
+    assert not is_loopback("localhost")
+    assert not is_same("localhost", "localhost")

@@ -34,6 +34,7 @@ def client(*, plain: str = "", forwarded: str = "", peer: str = PROXY) -> str:
         ("9.9.9.9, 127.1", PROXY), ("9.9.9.9,", PROXY), (",", PROXY), ("9.9.9.9\x0b", PROXY),
         ("9.9.9.999", PROXY), ("fe80::1%eth0", PROXY), ("::ffff:9.9.9.9", "::ffff:9.9.9.9"),
         ("1" * MAX_BYTES + ", 9.9.9.9", PROXY),
+        (" " * (MAX_BYTES - 7) + "9.9.9.9", "9.9.9.9"), ("X9.9.9.9", PROXY),
     ],
 )  # fmt: skip
 def test_the_right_most_address_that_is_not_a_proxys_counts(plain: str, address: str) -> None:
@@ -51,10 +52,16 @@ def test_the_right_most_address_that_is_not_a_proxys_counts(plain: str, address:
         ("for=9.9.9.9;", PROXY), ("for=9.9.9.9,", PROXY), ("9.9.9.9", PROXY),
         ('host="\\"";for=9.9.9.9', "9.9.9.9"), ("for=[2606::1]", PROXY),
         ("x=" + "a" * MAX_BYTES + ",for=9.9.9.9", PROXY),
+        ("x=" + "a" * (MAX_BYTES - 14) + ",for=9.9.9.9", "9.9.9.9"), ("a=1,,for=9.9.9.9", PROXY),
     ],
 )  # fmt: skip
 def test_forwarded_is_read_as_rfc_7239_has_it(forwarded: str, address: str) -> None:
     assert client(forwarded=forwarded) == address
+
+
+def test_several_headers_are_read_as_one() -> None:
+    headers = [(b"x-forwarded-for", each) for each in (b"1.1.1.1", b"9.9.9.9", b"10.0.0.2")]
+    assert client_address(PROXY, headers, TRUSTED) == "9.9.9.9"
 
 
 def test_both_headers_must_agree() -> None:
