@@ -403,6 +403,7 @@ def driver_of(docker: Daemon, root: Path) -> RuntimeDriver:
     return made
 
 
+@pytest.mark.skipif(missing() is not None, reason=f"no Docker here: {missing()}")
 async def test_a_daemon_without_a_bridge_is_an_error(debian_tree: Path, tmp_path: Path) -> None:
     with daemon(has_bridge=False) as docker:
         import_image(docker, debian_tree)
