@@ -92,6 +92,10 @@ def test_a_configuration_at_the_limits_is_allowed() -> None:
         ({"hyperparameters": nested(33)}, "hyperparameters: is 33 groups deep, at most 32 "),
         ({"hyperparameters": {"a": "x" * 2**18}}, "hyperparameters: takes 262,"),
         ({"data": {"a": "x" * 2**20}}, ": takes 1,0"),
+        (
+            {"hyperparameters": {f"g{g}": {f"{n}": n for n in range(500)} for g in range(5)}},
+            "hyperparameters: has 2,505 hyperparameters, at most 2,000 allowed",
+        ),
     ],
 )
 def test_a_larger_number_names_the_key_the_value_the_limit_and_the_setting(

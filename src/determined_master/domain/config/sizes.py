@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ROOT, ProblemReport
-from determined_master.domain.config.schema.values import number_text
 
 SETTING = "config_limits"
 """The section of the settings."""
@@ -93,9 +92,8 @@ def check_sizes(config: Mapping[str, Any], limits: ConfigLimits, report: Problem
             continue
         size, limit = bound.measure(value), getattr(limits, bound.limit)
         if size > limit:
-            size_text = f"{size:,}" if size < 1 << 63 else number_text(size)
             at = f"{ROOT}.{bound.key}" if bound.key else ROOT
-            report.problem(at, f"{bound.text.format(size_text)}, {remedy(bound.limit, limit)}")
+            report.problem(at, f"{bound.text.format(f'{size:,}')}, {remedy(bound.limit, limit)}")
 
 
 def remedy(name: str, limit: int) -> str:

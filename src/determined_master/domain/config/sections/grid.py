@@ -74,4 +74,4 @@ def _within(value: Any, at: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _counted(points: int) -> str:
     if points < 10**18:
         return f"{points:,}"
-    return f"about 10^{int((points.bit_length() - 1) * math.log10(2))}"
+    return f"about 10^{int(math.log10(points))}"
