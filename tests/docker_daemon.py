@@ -135,6 +135,7 @@ class Daemon:
             listed = self._docker("ps", "-aq").stdout.decode().split()
             if listed:
                 self._docker("rm", "-f", *listed)
+        started = [path.name for path in self.root.glob("state/io.containerd.*/moby/*")]
         for process in (self.process, self._containerd):
             if process is not None:
                 process.terminate()
@@ -147,6 +148,10 @@ class Daemon:
             if process is not None:
                 process.wait()
         self.process = self._containerd = None
+        for container in started:  # those that it has forgotten
+            for path in Path("/sys/fs/cgroup").glob(f"**/docker/{container}"):
+                with contextlib.suppress(OSError):  # it is removed just now
+                    path.rmdir()
 
     def run(self, *arguments: str, stdin: IO[bytes] | None = None) -> str:
         """Run a command of Docker's client; what it prints."""

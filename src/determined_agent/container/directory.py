@@ -19,6 +19,9 @@ import msgspec
 from determined_agent.shim.process_tree import start_time
 from determined_wire.agent_link import ContainerReport, Failure
 
+SHIM = "determined_agent.shim.program"
+"""In the command line of each shim, which ends with the task's directory."""
+
 
 class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Which container a directory belongs to, and which master has ordered it."""
@@ -103,11 +106,14 @@ class ContainerDirectory:
         return fd
 
     def shim_pid(self) -> int | None:
-        """Return the shim's process id if that process is still the shim."""
+        """Return the shim's process id if that process is still the shim.
+
+        While its file is missing or spoilt, the shim is found by its command line.
+        """
         try:
             pid, started = map(int, (self.path / "pid").read_text().split())
         except (OSError, ValueError):
-            return None
+            return running_shims(self.path.parent).get(self.container_id)
         return pid if started == start_time(pid) else None
 
     def had_shim(self) -> bool:
@@ -168,3 +174,19 @@ RESERVED_NAMES = frozenset({"pythonpath", "bin"})
 """Names in an agent's directory that are not containers."""
 
 _REMOVED = "gone-"
+
+
+def running_shims(root: Path) -> dict[str, int]:
+    """The process ids of the shims of all tasks below a directory, by container."""
+    shims = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            words = Path(f"/proc/{name}/cmdline").read_bytes().decode().split("\0")
+        except (OSError, UnicodeDecodeError):  # it has ended, or is no shim
+            continue
+        directory = Path(words[-2]) if len(words) > 2 else Path()
+        if directory.parent == root and any(SHIM in word for word in words):
+            shims[directory.name] = int(name)
+    return shims

@@ -89,7 +89,7 @@ def test_headers_of_the_master_and_of_the_connection_stay(
     assert heads.passed_on([header], {"spent"}) == ([header] if passes else [])
 
 
-def test_what_a_connection_names_is_its_own_but_not_the_length_and_the_host() -> None:
+def test_headers_that_a_connection_names_stay_except_length_and_host() -> None:
     headers = [
         (b"connection", b"close, X-A ,content-length"),
         (b"connection", b"Host,x-b"),

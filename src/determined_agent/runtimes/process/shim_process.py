@@ -12,9 +12,8 @@ from pathlib import Path
 
 import determined_agent
 from determined_agent import clock
-from determined_agent.container.directory import ContainerDirectory, Exit
+from determined_agent.container.directory import SHIM, ContainerDirectory, Exit
 from determined_agent.runtimes.process.cgroups import cgroup_members
-from determined_agent.runtimes.process.running_shims import PROGRAM, running_shims
 from determined_agent.shim.process_tree import kill_all, kill_below, send
 from determined_agent.shim.program import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
@@ -25,7 +24,7 @@ _PID_WAIT_S = 60.0
 """A shim has its command line at once, on a very busy machine far later."""
 _GONE_S = 30.0
 """A killed process that still exists then hangs in the kernel and cannot be ended."""
-_BOOT = "import sys; sys.path.append({0!r}); from " + PROGRAM + " import main; {1}"
+_BOOT = "import sys; sys.path.append({0!r}); from " + SHIM + " import main; {1}"
 
 
 class ShimProcess:
@@ -182,13 +181,13 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
         return await _past_exit(directory)
     deadline = clock.monotonic_s() + _PID_WAIT_S
     while clock.monotonic_s() < deadline:
-        pid = _pid_of_shim(directory)
+        pid = directory.shim_pid()
         if pid is not None:
             try:
                 pidfd = os.pidfd_open(pid)
             except ProcessLookupError:
                 pidfd = -1
-            if pidfd >= 0 and _pid_of_shim(directory) == pid:
+            if pidfd >= 0 and directory.shim_pid() == pid:
                 return ShimProcess(directory, pid, pidfd, ports)
             if pidfd >= 0:
                 os.close(pidfd)
@@ -198,12 +197,6 @@ async def find_shim(directory: ContainerDirectory, ports: tuple[int, ...]) -> Sh
             os.close(lock_fd)
             return await _past_exit(directory)
     return await _past_exit(directory)
-
-
-def _pid_of_shim(directory: ContainerDirectory) -> int | None:
-    """The process id in its file, or of its command line while the file is missing or spoilt."""
-    pid = directory.shim_pid()
-    return pid or running_shims(directory.path.parent).get(directory.container_id)
 
 
 def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> Exit:

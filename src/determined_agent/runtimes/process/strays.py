@@ -10,7 +10,7 @@ import logging
 import signal
 from pathlib import Path
 
-from determined_agent.runtimes.process.running_shims import running_shims
+from determined_agent.container.directory import running_shims
 from determined_agent.runtimes.process.shim_process import kill_leftovers
 from determined_agent.shim.process_tree import kill_below, send
 
