@@ -39,6 +39,7 @@ from tools.suites.table import (
 from tools.suites.verified import verified_text
 
 DEFAULT_CI_MINUTES = 80.0
+_SHOWN = 5
 _PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
 
 
@@ -101,8 +102,7 @@ def _run_chosen(
         done.append(result)
         total = round(time.monotonic() - started)
         print(f"ci: {suite.name}: {result.seconds} s, {total} s in all", flush=True)
-        for path in result.unnamed:
-            print(f"ci: {suite.name} or git read {path}, which its row does not name", flush=True)
+        _print_unnamed(result)
         if not result.is_passed:
             _print_end(choices, done)
             print(f"ci: {describe_failure(result, suite.limit_minutes)}")
@@ -134,6 +134,14 @@ def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
             print(f"ci: left out: {choice.suite.name}, because {choice.reason}")
     total = sum(result.seconds for result in done)
     print(f"ci: {total} s in all", flush=True)
+
+
+def _print_unnamed(result: Result) -> None:
+    if result.unnamed:
+        shown = ", ".join(result.unnamed[:_SHOWN])
+        more = f" and {len(result.unnamed) - _SHOWN} more" if len(result.unnamed) > _SHOWN else ""
+        line = f"{result.suite} or git read {shown}{more}, which its row does not name"
+        print(f"ci: {line}", flush=True)
 
 
 def _print_growth() -> None:
