@@ -11,8 +11,8 @@ from determined_master.domain.errors import InvalidArgument
 from determined_wire.bounds import BOUNDS, Bound, bound_of
 from determined_wire.proto import Message
 
-Check = Callable[[Message, str], None]
-Checks = tuple[tuple[str, Callable[[Any, str], None], int], ...]
+Check = Callable[[Any, str, int], None]
+Checks = tuple[tuple[str, Check, int], ...]
 """Attribute, check, and the fewest bytes of a body that can exceed the bounds within."""
 
 TEXTS = frozenset({"string", "google.StringValue"})
@@ -32,7 +32,7 @@ def check_bounds(message: Message, size: int) -> None:
         if size >= fewest_bytes:
             value = getattr(message, name)
             if value:
-                check(value, "")
+                check(value, "", size)
 
 
 def fields_of(cls: type[Message], seen: set[type[Message]]) -> Iterable[tuple[str, str, Bound]]:
@@ -92,7 +92,7 @@ def _fewest_bytes(
     return min(found, default=None)
 
 
-def _check(cls: type[Message], field: FieldShape) -> Callable[[Any, str], None]:
+def _check(cls: type[Message], field: FieldShape) -> Check:
     bound = _bound(cls, field)
     is_free = field.kind in FREE_FORM
     what = "characters" if _is_text(field) else "values"
@@ -101,18 +101,19 @@ def _check(cls: type[Message], field: FieldShape) -> Callable[[Any, str], None]:
         for inner in shape_of(field.target).fields
     )
 
-    def check(value: Any, above: str) -> None:
+    def check(value: Any, above: str, size: int) -> None:
         name = f"{above}{field.json_name}"
         if bound is not None:
             count = _count(value, bound.items) if is_free else len(value)
             if count > bound.items:
                 raise refuse(name, count, bound, what)
         if is_deep:
-            for item in _items(field, value):
-                for inner, check_inner, _ in _checks(field.target):
+            due = [(inner, each) for inner, each, least in _checks(field.target) if size >= least]
+            for item in _items(field, value) if due else ():
+                for inner, each in due:
                     held = getattr(item, inner)
                     if held:
-                        check_inner(held, f"{name}.")
+                        each(held, f"{name}.", size)
 
     return check
 
