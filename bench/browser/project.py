@@ -46,13 +46,12 @@ def _make(cluster: Cluster) -> Project:
         "max_trials": RUNS,
         "max_concurrent_trials": RUNS,
     }
-    submitted = experiments.submission("return_at_once.py", searcher=searcher)
-    experiment_id = experiments.send(
-        cluster, {**submitted, "activate": False, "projectId": made["id"]}
-    )
+    submitted = experiments.submission("sleep.py", searcher=searcher)
+    experiment_id = experiments.send(cluster, {**submitted, "projectId": made["id"]})
     until(
         lambda: len(experiments.trial_ids(cluster, experiment_id)) == RUNS, 60, "the search's runs"
     )
+    cluster.call("POST", f"/api/v1/experiments/{experiment_id}/pause")
     trial_ids = sorted(experiments.trial_ids(cluster, experiment_id))
     draw = random.Random(1)
     for trial_id in trial_ids:

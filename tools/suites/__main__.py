@@ -38,7 +38,7 @@ from tools.suites.table import (
 )
 from tools.suites.verified import verified_text
 
-DEFAULT_CI_MINUTES = 80.0
+DEFAULT_CI_MINUTES = 55.0
 _SHOWN = 5
 _PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
 
