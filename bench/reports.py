@@ -56,7 +56,7 @@ def batches(
 
 
 def report_body(
-    trial_id: int, steps: int, metrics: int, group: str, draw: random.Random
+    trial_id: int, steps: int, metrics: int, group: str, draw: random.Random, run_id: int = 0
 ) -> dict[str, Any]:
     """The body of one report, with so many metrics; the first is `loss`."""
     values = {"loss": draw.random()}
@@ -64,7 +64,7 @@ def report_body(
     return {
         "metrics": {
             "trialId": trial_id,
-            "trialRunId": 0,
+            "trialRunId": run_id,
             "stepsCompleted": steps,
             "reportTime": REPORT_TIME,
             "metrics": {"avgMetrics": values},

@@ -51,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _watchdogs.append(Watchdog(root))
 
 
+@pytest.hookimpl(trylast=True)  # fixtures of an interrupted run have ended
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End before the machine is compared with what it was (`left_behind.py`)."""
     pytest_unconfigure(session.config)

@@ -9,6 +9,7 @@ from typing import Any
 from bench import experiments
 from bench.cluster import Cluster, until
 from bench.reports import report_body
+from bench.rows import fetch_value
 
 RUNS = 20
 METRICS = 4
@@ -55,8 +56,10 @@ def _make(cluster: Cluster) -> Project:
     trial_ids = sorted(experiments.trial_ids(cluster, experiment_id))
     draw = random.Random(1)
     for trial_id in trial_ids:
+        # Some have begun before the pause, and take reports of their first run alone.
+        run_id = fetch_value(cluster, "SELECT run_id FROM trials WHERE id = $1", trial_id)
         reports = [
-            report_body(trial_id, step, METRICS, group, draw)
+            report_body(trial_id, step, METRICS, group, draw, run_id)
             for group in ("training", "validation")
             for step in range(1, REPORTS + 1)
         ]

@@ -29,6 +29,7 @@ from tools.suites.table import (
     deciding_path,
     faults,
     has_time,
+    parts_always_run,
     read_table,
     slowness,
     uncovered,
@@ -137,6 +138,12 @@ def test_a_suite_starts_only_when_it_can_end_within_the_budget() -> None:
     assert not has_time(suite, 72.1, 84, 1.2)
     assert not has_time(suite, 72, 84, 1.3)
     assert has_time(TABLE.suite("tests"), 1000, 84, 2.0)
+
+
+def test_the_part_that_always_runs_is_run_where_its_suite_has_no_time() -> None:
+    parts = parts_always_run(TABLE, TABLE.suite("clusters"))
+    assert [part.name for part in parts] == ["small"]
+    assert parts_always_run(TABLE, TABLE.suite("browser")) == []
 
 
 def test_a_machine_is_as_slow_as_it_was_with_the_suites_before() -> None:

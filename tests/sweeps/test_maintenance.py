@@ -38,8 +38,8 @@ async def test_keys_of_agents_go_a_day_after_their_machines(pool: Database) -> N
             agent,
         )
     await sweep(pool)
-    kept = await pool.fetchval("SELECT array_agg(agent_id ORDER BY agent_id) FROM agent_keys")
-    assert kept == ["back again", "ended just now", "no machine"]
+    agents = await pool.fetchval("SELECT array_agg(agent_id ORDER BY agent_id) FROM agent_keys")
+    assert agents == ["back again", "ended just now", "no machine"]
 
 
 async def test_lines_of_the_next_weeks_have_partitions_of_their_own(pool: Database) -> None:

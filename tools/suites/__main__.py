@@ -22,6 +22,7 @@ from tools.suites.changes import (
     changed_files,
     changes_by_suite,
     choose,
+    is_ancestor,
     tracked_files,
     verified_commits,
 )
@@ -32,6 +33,7 @@ from tools.suites.table import (
     Table,
     faults,
     has_time,
+    parts_always_run,
     read_table,
     slowness,
     uncovered,
@@ -91,11 +93,12 @@ def _run_chosen(
     started = time.monotonic()
     done: list[Result] = []
     late: list[str] = []
-    for choice in (c for c in choices if c.is_run):
-        suite = choice.suite
+    waiting = [choice.suite for choice in choices if choice.is_run]
+    for suite in waiting:
         factor = slowness((table.suite(each.suite), each.seconds) for each in done)
         if not has_time(suite, (time.monotonic() - started) / 60, budget_minutes, factor):
             late.append(suite.name)
+            waiting += parts_always_run(table, suite)
             continue
         print(f"ci: {suite.name}: {suite.command}", flush=True)
         result = run_suite(table, suite, {"AGAIN": "1"})
@@ -138,9 +141,9 @@ def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
 
 def _print_unnamed(result: Result) -> None:
     if result.unnamed:
-        shown = ", ".join(result.unnamed[:_SHOWN])
+        paths = ", ".join(result.unnamed[:_SHOWN])
         more = f" and {len(result.unnamed) - _SHOWN} more" if len(result.unnamed) > _SHOWN else ""
-        line = f"{result.suite} or git read {shown}{more}, which its row does not name"
+        line = f"{result.suite} or git read {paths}{more}, which its row does not name"
         print(f"ci: {line}", flush=True)
 
 
@@ -173,7 +176,6 @@ def _print_reads(table: Table, suites: Sequence[Suite]) -> int:
 def _verify(table: Table) -> int:
     """Write the file, and print what is still due."""
     before = VERIFIED.read_text() if VERIFIED.exists() else ""
-    is_ancestor = lambda commit: changed_files(commit) is not None  # noqa: E731
     VERIFIED.write_text(verified_text(table, before, results(), is_ancestor))
     due = [c for c in _choices(table) if c.is_run and c.reason != "always"]
     for choice in due:

@@ -51,6 +51,11 @@ def changed_files(commit: str, root: Path = ROOT) -> list[str] | None:
     return sorted({name for name in (differing + others).split("\0") if name})
 
 
+def is_ancestor(commit: str) -> bool:
+    """Whether a commit leads to that of the checkout."""
+    return changed_files(commit) is not None
+
+
 def changes_by_suite(
     table: Table, commits: Mapping[str, str], root: Path = ROOT
 ) -> dict[str, Sequence[str] | None]:
@@ -58,11 +63,11 @@ def changes_by_suite(
 
     The suites with another command than at that time are missing.
     """
-    known = {commit: changed_files(commit, root) for commit in set(commits.values())}
-    then = {c: _commands_at(c, root) for c, files in known.items() if TABLE_PATH in (files or ())}
+    files = {commit: changed_files(commit, root) for commit in set(commits.values())}
+    then = {c: _commands_at(c, root) for c, paths in files.items() if TABLE_PATH in (paths or ())}
     now = {suite.name: suite.command for suite in table.suites}
     return {
-        name: known[commit]
+        name: files[commit]
         for name, commit in commits.items()
         if commit not in then or then[commit].get(name) == now.get(name)
     }

@@ -92,6 +92,11 @@ def has_time(suite: Suite, elapsed_minutes: float, budget_minutes: float, slowne
     return suite.is_always_run or elapsed_minutes + suite.minutes * slowness <= budget_minutes
 
 
+def parts_always_run(table: Table, suite: Suite) -> list[Suite]:
+    """The parts of a suite that run even where there is no time for the suite."""
+    return [part for part in table.suites if part.within == suite.name and part.is_always_run]
+
+
 def slowness(runs: Iterable[tuple[Suite, float]]) -> float:
     """How many times as long as in the table suites take here, at least `LEAST_SLOWNESS`.
 

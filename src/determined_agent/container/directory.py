@@ -177,16 +177,21 @@ _REMOVED = "gone-"
 
 
 def running_shims(root: Path) -> dict[str, int]:
-    """The process ids of the shims of all tasks below a directory, by container."""
+    """The process ids of the shims of all tasks below a directory, by container.
+
+    A process of another account is none, whatever its command line says.
+    """
     shims = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
+        process = Path("/proc", name)
         try:
-            words = Path(f"/proc/{name}/cmdline").read_bytes().decode().split("\0")
+            words = (process / "cmdline").read_bytes().decode().split("\0")
+            is_own = process.stat().st_uid == os.geteuid()
         except (OSError, UnicodeDecodeError):  # it has ended, or is no shim
             continue
         directory = Path(words[-2]) if len(words) > 2 else Path()
-        if directory.parent == root and any(SHIM in word for word in words):
+        if is_own and directory.parent == root and any(SHIM in word for word in words):
             shims[directory.name] = int(name)
     return shims

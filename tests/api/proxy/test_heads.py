@@ -110,8 +110,8 @@ def test_headers_that_a_connection_names_stay_except_length_and_host() -> None:
     ],
 )
 def test_the_masters_own_cookies_stay(cookie: bytes, left: bytes | Headers) -> None:
-    kept = [(b"cookie", left)] if isinstance(left, bytes) else left
-    assert heads.passed_on([(b"cookie", cookie)], ()) == kept
+    headers = [(b"cookie", left)] if isinstance(left, bytes) else left
+    assert heads.passed_on([(b"cookie", cookie)], ()) == headers
 
 
 def test_the_origin_of_a_request_is_added_once() -> None:

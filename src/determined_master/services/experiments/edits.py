@@ -110,7 +110,8 @@ class ExperimentEdits:
 
     async def _write(self, conn: Conn, row: ExperimentRow, changes: ExperimentChanges) -> None:
         columns = _columns(row, changes)
-        check_growth(row.config, columns.get("config", row.config), self._limits)
+        if "config" in columns:
+            check_growth(row.config, columns["config"], self._limits)
         await rows.update_details(conn, row.id, columns)
 
     async def _check_policies(
