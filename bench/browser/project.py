@@ -11,6 +11,7 @@ from bench.cluster import Cluster, until
 from bench.reports import report_body
 from bench.rows import fetch_value
 
+SCRIPT = "sleep.py"
 RUNS = 20
 METRICS = 4
 REPORTS = 200
@@ -47,7 +48,7 @@ def _make(cluster: Cluster) -> Project:
         "max_trials": RUNS,
         "max_concurrent_trials": RUNS,
     }
-    submitted = experiments.submission("sleep.py", searcher=searcher)
+    submitted = experiments.submission(SCRIPT, searcher=searcher)
     experiment_id = experiments.send(cluster, {**submitted, "projectId": made["id"]})
     until(
         lambda: len(experiments.trial_ids(cluster, experiment_id)) == RUNS, 60, "the search's runs"

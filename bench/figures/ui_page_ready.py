@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.browser.chromium import in_browser
-from bench.browser.project import Project, browsed
+from bench.browser.project import SCRIPT, Project, browsed
 from bench.browser.visit import Tab, Visit
 from bench.cluster import Cluster
 from bench.figure import Figure, Limit, Load, Measured
@@ -36,7 +36,7 @@ def pages(project: Project) -> Mapping[str, tuple[str, str]]:
             f"{of_search}/visualization",
             'document.querySelector("main canvas") && __probe.isQuiet()',
         ),
-        "code": (f"{of_search}/code", _text("return_at_once.py")),
+        "code": (f"{of_search}/code", _text(SCRIPT)),
         "run": (f"/trials/{run}/overview", f"{_text('learning_rate')} && {_text('Batches')}"),
         "log": (f"/trials/{run}/logs", "__probe.lines().length > 20"),
         "compare": (f"/compare?runs={runs}", "__probe.areChartsDrawn(2)"),
