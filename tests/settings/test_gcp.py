@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
-from tests.provider_options import problems, read
+from tests.provider_options import AT, problems, read
 
 from determined_master.api.cluster.machine_details import machine_details
 from determined_master.settings.gcp import GcpInstanceType, GcpProvider
@@ -32,7 +32,7 @@ def test_images_and_a_machine_type_are_enough(tmp_path: Path) -> None:
     found = gcp(tmp_path)
     kind = GcpInstanceType(machine_type="n1-standard-8")
     assert found == GcpProvider(**{**LEAST, "instance_type": kind})
-    assert (found.boot_disk_size, found.boot_disk_type) == (200, "pd-standard")
+    assert (found.boot_disk_size, found.boot_disk_of("n1-standard-8")) == (200, "pd-standard")
     assert (found.label_key, found.label_value, found.name_prefix) == ("managed-by", "", "")
     kind = found.instance_type
     assert (kind.machine_type, kind.gpu_type, kind.gpu_num, kind.preemptible) == (
@@ -129,6 +129,15 @@ def test_spot_and_preemptible_choose_the_markets(
         assert gcp(tmp_path, instance_type=kind, **options).spot_use == "only"
 
 
+DATA = {"source": "zones/us-west1-a/disks/data", "mode": "READ_ONLY"}
+G2 = {"machine_type": "g2-standard-8", "gpu_type": "nvidia-l4", "gpu_num": 1}
+
+
+def plain(machine_type: str) -> dict[str, Any]:
+    """A type without GPUs."""
+    return {"machine_type": machine_type, "gpu_type": "", "gpu_num": 0}
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"boot_disk_size": 99}, "boot_disk_size: must be >= 100 but found 99"),
     (
@@ -159,6 +168,32 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (
         {"boot_disk_type": "pd-extreme", "boot_disk_iops": 0},
         "boot_disk_iops: must be >= 1 but found 0",
+    ),
+    (
+        {"instance_type": G2, "boot_disk_type": "zones/us-west1-b/diskTypes/pd-standard"},
+        'boot_disk_type: "pd-standard" is refused by GCP for g2-standard-8: use pd-balanced, or',
+    ),
+    (
+        {"instance_type": plain("n4-standard-8"), "boot_disk_type": "pd-ssd"},
+        'boot_disk_type: "pd-ssd" is refused by GCP for n4-standard-8: use hyperdisk-balanced',
+    ),
+    (
+        {
+            "instance_type": None,
+            "instance_types": [{"machine_type": f"{name}-standard-8"} for name in ("n2", "c4")],
+            "cpu_slots_allowed": True,
+            "boot_disk_type": "pd-balanced",
+        },
+        'boot_disk_type: "pd-balanced" is refused by GCP for c4-standard-8: use hyperdisk-balan',
+    ),
+    (
+        {"zones": ["us-west1-a", "us-west1-b"], "base_config": {"disks": [DATA]}},
+        'base_config.disks[0].source: "zones/us-west1-a/disks/data" is in us-west1-a, and '
+        "machines in us-west1-b cannot attach it: set provider.zone to us-west1-a and remove",
+    ),
+    (
+        {"zone": "us-west1-b", "base_config": {"disks": [DATA]}},
+        'base_config.disks[0].source: "zones/us-west1-a/disks/data" is in us-west1-a',
     ),
     (
         {"instance_slots": 4},
@@ -233,3 +268,41 @@ def test_a_type_that_is_not_known_is_taken_with_its_slots(tmp_path: Path) -> Non
     found = gcp(tmp_path, instance_type=kind, instance_slots=8)
     assert found.gpus == 8
     assert gcp(tmp_path).gpus == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        ({"zone": "us-west1-a"}, "zones/us-west1-a/disks/data"),
+        ({"zones": ["us-west1-a", "us-west1-b"]}, "projects/lab/regions/us-west1/disks/data"),
+        ({"zones": ["us-west1-a"]}, "https://x/compute/v1/projects/p/zones/us-west1-a/disks/d"),
+        ({}, "zones/us-west1-a/disks/data"),
+    ],
+)
+def test_a_disk_that_all_machines_reach_is_taken(
+    tmp_path: Path, options: dict[str, Any], source: str
+) -> None:
+    disk = {**DATA, "source": source}
+    assert gcp(tmp_path, base_config={"disks": [disk]}, **options).base_config["disks"] == [disk]
+
+
+def warnings(tmp_path: Path, **options: Any) -> list[str]:
+    return [w for w in read(tmp_path, {**LEAST, **options}).warnings if w.startswith(AT)]
+
+
+def test_one_disk_that_several_machines_would_write_to_is_warned_of(tmp_path: Path) -> None:
+    disk = {"source": "zones/us-west1-a/disks/data"}
+    [warning] = warnings(tmp_path, base_config={"disks": [disk]})
+    assert warning.startswith(f"{AT}.base_config.disks[0].mode: is not READ_ONLY, and GCP")
+    assert warnings(tmp_path, base_config={"disks": [disk]}, max_instances=1) == []
+    assert warnings(tmp_path, base_config={"disks": [DATA]}) == []
+
+
+def test_an_external_address_on_the_default_network_is_not_warned_of(tmp_path: Path) -> None:
+    address = {"external_ip": True}
+    assert warnings(tmp_path, network_interface=address) == []
+    base = {"networkInterfaces": [{"network": "global/networks/mine"}]}
+    [warning] = warnings(tmp_path, network_interface=address, base_config=base)
+    assert warning.startswith(
+        f"{AT}.network_interface.external_ip: has no effect beside base_config.networkInterfaces"
+    )

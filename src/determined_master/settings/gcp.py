@@ -19,6 +19,8 @@ from determined_master.domain.machines.gcp_machines import (
     spec_of,
 )
 from determined_master.domain.machines.places import Offer, OfferKind, SpotUse, offers_of
+from determined_master.domain.machines.types.gcp_series import series_of
+from determined_master.settings.gcp_disks import check_disks
 from determined_master.settings.places import (
     KindOfType,
     check_kinds,
@@ -106,7 +108,13 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
             "GPUs, NVIDIA's driver, with agent_docker_image also its container toolkit."
         ),
     ] = ""
-    boot_disk_type: Annotated[str, Meta(description="Only its last part matters.")] = "pd-standard"
+    boot_disk_type: Annotated[
+        str,
+        Meta(
+            description="Only its last part matters. Default: pd-standard, or the first of "
+            "pd-balanced and hyperdisk-balanced that the machine type takes."
+        ),
+    ] = ""
     boot_disk_iops: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="IOPS of the disk; only for pd-extreme and hyperdisks."),
@@ -194,6 +202,10 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
             return (self.instance_type,)
         return tuple(_with_gpus(choice) for choice in self.instance_types)
 
+    def boot_disk_of(self, machine_type: str) -> str:
+        """The type of the disk that machines of a type boot from."""
+        return self.boot_disk_type.rpartition("/")[2] or series_of(machine_type).disk
+
     @property
     def spot_use(self) -> SpotUse:
         """The markets, by `spot` or by the original's `instance_type.preemptible`."""
@@ -232,20 +244,14 @@ def check_gcp(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
         report.problem(f"{at}.boot_disk_source_image", text)
     _check_types(gcp, at, report)
     _check_places(gcp, at, report)
-    disk = gcp.boot_disk_type.rpartition("/")[2]
-    if gcp.boot_disk_iops is not None and not disk.startswith(("pd-extreme", "hyperdisk-")):
-        text = (
-            f"has no effect on {disk}: remove it, or set boot_disk_type to pd-extreme or "
-            "hyperdisk-balanced"
-        )
-        report.problem(f"{at}.boot_disk_iops", text)
+    check_disks(gcp, at, report)
     net = gcp.network_interface
     if bool(net.network) != bool(net.subnetwork):
         missing = "subnetwork" if net.network else "network"
         text = "must be set too: network and subnetwork go together"
         report.problem(f"{at}.network_interface.{missing}", text)
-    elif net.external_ip and not net.network:
-        text = "has no effect without network and subnetwork"
+    elif net.external_ip and not net.network and gcp.base_config.get("networkInterfaces"):
+        text = "has no effect beside base_config.networkInterfaces: give accessConfigs there"
         report.warn(f"{at}.network_interface.external_ip", text)
     if gcp.operation_timeout_period_s <= 0:
         text = f"must be more than 0 s but found {gcp.operation_timeout_period_s:g}s"

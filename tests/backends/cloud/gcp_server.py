@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from tests.backends.cloud.discovery import COMPUTE
+from tests.backends.cloud.gcp_rules import disks_fault
 from tests.backends.cloud.http_servers import Quiet, serving
 
 PAGE = 2
@@ -189,6 +190,8 @@ class GcpServer:
             raise self.refusal
         properties, names = body["instanceProperties"], list(body["perInstanceProperties"])
         self._check(properties, names, int(body["count"]))
+        if fault := disks_fault(properties["machineType"], zone, properties["disks"]):
+            raise Fault(400, fault, "badRequest")
         started = names if self.room is None else names[: self.room]
         code = self.exhausted.get((zone, properties["machineType"]), "")
         if code:

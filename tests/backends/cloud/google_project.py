@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.backends.cloud.discovery import Document
+from tests.backends.cloud.gcp_rules import disk_fault, disks_fault
 from tests.backends.cloud.gcp_server import Fault, GcpServer, shown_operation
 from tests.backends.cloud.google_services import Accounts, ResourceManager, Secrets, Storage
 from tests.backends.cloud.google_watching import Logging, Monitoring
@@ -28,7 +29,10 @@ _TYPES = {
     "e2-standard-2": 2,
     "e2-standard-4": 4,
     "g2-standard-8": 8,
+    "n4-standard-4": 4,
+    "c4-standard-8": 8,
 }
+_DISKS = ("pd-standard", "pd-balanced", "pd-ssd", "hyperdisk-balanced")
 
 
 class GoogleProject(GcpServer):
@@ -142,7 +146,7 @@ class GoogleProject(GcpServer):
                 found = {"name": _known(name, _TYPES), "guestCpus": _TYPES[name], "zone": zone}
                 return {**found, "accelerators": gpus} if name.startswith("g2-") else found
             case ["zones", _, "diskTypes", name]:
-                return {"name": _known(name, ("pd-standard", "pd-balanced"))}
+                return {"name": _known(name, _DISKS)}
             case ["zones", _, "acceleratorTypes", name]:
                 return {"name": _known(name, ("nvidia-tesla-t4", "nvidia-l4"))}
             case ["global", "images", *_]:
@@ -224,6 +228,8 @@ class GoogleProject(GcpServer):
         for disk in body["disks"]:
             if "source" in disk:
                 self._must_exist(disk["source"])
+        machine_type = body["machineType"].rpartition("/")[2]
+        self._must_take(machine_type, zone, body["disks"])
         for account in body["serviceAccounts"]:
             if account["email"] not in self.accounts.found:
                 raise Fault(400, f"The resource '{account['email']}' was not found")
@@ -240,6 +246,15 @@ class GoogleProject(GcpServer):
             "labelFingerprint": "Zg==1",
         }
         return self._done("insert", path)
+
+    def _must_take(self, machine_type: str, zone: str, disks: list[dict[str, Any]]) -> None:
+        """Refuse disks that a machine does not take, those that are there already among them."""
+        faults = [disks_fault(machine_type, zone, disks)]
+        for disk in disks:
+            owned = self.resources.get("/".join(str(disk.get("source")).split("/")[-4:]), {})
+            faults.append(disk_fault(machine_type, str(owned.get("type", "")).rpartition("/")[2]))
+        if fault := next(filter(None, faults), ""):
+            raise Fault(400, fault, "badRequest")
 
     def _instance(
         self, method: str, zone: str, name: str, verb: list[str], body: Any
@@ -264,6 +279,7 @@ class GoogleProject(GcpServer):
                     raise Fault(412, "Supplied fingerprint does not match", "conditionNotMet")
                 found["metadata"] = {**body, "fingerprint": body["fingerprint"] + "1"}
             case (_, "setMachineType") if found["status"] == "TERMINATED":
+                self._must_take(body["machineType"].rpartition("/")[2], zone, found["disks"])
                 found["machineType"] = body["machineType"]
             case (_, "setMinCpuPlatform") if found["status"] == "TERMINATED":
                 found["minCpuPlatform"] = body["minCpuPlatform"]

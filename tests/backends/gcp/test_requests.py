@@ -6,13 +6,16 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.backends.cloud.gcp_place import IMAGE, launched
+from tests.backends.cloud.gcp_place import IMAGE, GcpPlace, launched
 from tests.backends.cloud.gcp_server import GcpServer
 from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
+from tests.contracts.machine_provider_contract import token
 from tests.covers import covers
 
+from determined_master.domain.machines.gcp_machines import built_in_gpus
 from determined_master.settings.gcp import (
     GcpInstanceType,
+    GcpMachineChoice,
     GcpNetworkInterface,
     GcpServiceAccount,
 )
@@ -99,7 +102,7 @@ async def test_base_config_lies_under_what_is_set(
         gcp_server,
         gcp_metadata_url,
         base_config=base,
-        boot_disk_type="zones/us-west1-b/diskTypes/hyperdisk-balanced",
+        boot_disk_type="zones/us-west1-b/diskTypes/pd-extreme",
         boot_disk_size=300,
         boot_disk_iops=5000,
         network_tags=("web",),
@@ -119,7 +122,7 @@ async def test_base_config_lies_under_what_is_set(
         "automaticRestart": False,
     }
     assert [disk.get("deviceName") for disk in kind["disks"]] == [None, "mine"]
-    assert kind["disks"][0]["initializeParams"]["diskType"] == "hyperdisk-balanced"
+    assert kind["disks"][0]["initializeParams"]["diskType"] == "pd-extreme"
     assert kind["disks"][0]["initializeParams"]["provisionedIops"] == "5000"
     assert kind["disks"][0]["initializeParams"]["diskSizeGb"] == "300"
     assert kind["networkInterfaces"] == [{"network": "mine"}]
@@ -128,11 +131,63 @@ async def test_base_config_lies_under_what_is_set(
     assert kind["serviceAccounts"] == [{"email": "a@b", "scopes": scopes}]
 
 
+@covers("scheduling-and-provisioning c.9.disk")
+@pytest.mark.parametrize(
+    ("name", "disk"),
+    [
+        ("n1-standard-8", "pd-standard"),
+        ("custom-8-16384", "pd-standard"),
+        ("g2-standard-8", "pd-balanced"),
+        ("a3-highgpu-8g", "pd-balanced"),
+        ("a3-ultragpu-8g", "hyperdisk-balanced"),
+        ("c3-standard-22", "pd-balanced"),
+        ("c3-standard-192-metal", "hyperdisk-balanced"),
+        ("n4-standard-8", "hyperdisk-balanced"),
+        ("n4-custom-8-16384", "hyperdisk-balanced"),
+        ("c4-standard-8", "hyperdisk-balanced"),
+        ("c4a-standard-8", "hyperdisk-balanced"),
+        ("c4d-standard-8", "hyperdisk-balanced"),
+        ("a4-highgpu-8g", "hyperdisk-balanced"),
+        ("g4-standard-48", "hyperdisk-balanced"),
+    ],
+)
+async def test_machines_boot_from_a_disk_that_their_type_takes(
+    gcp_server: GcpServer, gcp_metadata_url: str, name: str, disk: str
+) -> None:
+    """The emulator refuses other disks, as GCP does."""
+    gpu_type, gpu_num = built_in_gpus(name) or ("", 0)
+    kind = GcpInstanceType(machine_type=name, gpu_type=gpu_type, gpu_num=gpu_num)
+    body = await launched(gcp_server, gcp_metadata_url, instance_type=kind)
+    [boot] = body["instanceProperties"]["disks"]
+    assert boot["initializeParams"]["diskType"] == disk
+
+
+async def test_each_type_of_a_pool_boots_from_its_own_disk(
+    gcp_server: GcpServer, gcp_metadata_url: str
+) -> None:
+    gcp_server.exhausted = {("us-west1-b", "n2-standard-8"): "ZONE_RESOURCE_POOL_EXHAUSTED"}
+    types = tuple(GcpMachineChoice(machine_type=f"{name}-standard-8") for name in ("n2", "n4"))
+    place = GcpPlace(gcp_server, gcp_metadata_url, instance_types=types, cpu_slots_allowed=True)
+    await place.provider.open()
+    await place.provider.launch(1, token())
+    await place.provider.close()
+    disks = [body["instanceProperties"]["disks"][0] for body in gcp_server.bodies()]
+    kinds = [disk["initializeParams"]["diskType"] for disk in disks]
+    assert kinds == ["pd-standard", "hyperdisk-balanced"]
+
+
 @covers("scheduling-and-provisioning c.9.interface")
 @pytest.mark.parametrize(
     ("given", "interface"),
     [
         (GcpNetworkInterface(), {"network": "global/networks/default"}),
+        (
+            GcpNetworkInterface(external_ip=True),
+            {
+                "network": "global/networks/default",
+                "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}],
+            },
+        ),
         (
             GcpNetworkInterface(network="n", subnetwork="s", external_ip=True),
             {

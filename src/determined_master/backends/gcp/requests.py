@@ -138,7 +138,7 @@ def properties(terms: ComputeTerms, offer: Offer, token: str) -> dict[str, Any]:
         "machineType": kind.machine_type,
         "labels": labels,
         "metadata": {**metadata, "items": [*items, *metadata.get("items", ())]},
-        "disks": [_boot_disk(gcp, labels), *base.get("disks", ())],
+        "disks": [_boot_disk(gcp, kind.machine_type, labels), *base.get("disks", ())],
         **({"minCpuPlatform": platform} if platform else {}),
         "scheduling": {
             **base.get("scheduling", {}),
@@ -210,12 +210,12 @@ def _listed_kind(instance: Mapping[str, Any]) -> GcpInstanceType:
     )
 
 
-def _boot_disk(gcp: GcpProvider, labels: Mapping[str, str]) -> dict[str, Any]:
+def _boot_disk(gcp: GcpProvider, machine_type: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """The disk has the machine's labels: they find who pays for a disk, too."""
     parameters: dict[str, Any] = {
         "sourceImage": gcp.boot_disk_source_image,
         "diskSizeGb": str(gcp.boot_disk_size),
-        "diskType": gcp.boot_disk_type.rpartition("/")[2],
+        "diskType": gcp.boot_disk_of(machine_type),
         "labels": dict(labels),
     }
     if gcp.boot_disk_iops is not None:

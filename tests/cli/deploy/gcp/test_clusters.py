@@ -71,6 +71,19 @@ def test_up_makes_a_cluster_and_says_where_it_is(det: Det, gcp: GoogleProject) -
     assert bucket["iamConfiguration"]["publicAccessPrevention"] == "enforced"
 
 
+@pytest.mark.parametrize(
+    ("name", "disk"), [("c4-standard-8", "hyperdisk-balanced"), ("e2-standard-2", "pd-balanced")]
+)
+def test_the_master_boots_from_a_disk_that_its_machine_takes(
+    det: Det, gcp: GoogleProject, name: str, disk: str
+) -> None:
+    """The emulator refuses other disks, as GCP does."""
+    up(det, "--master-instance-type", name)
+    boot, _ = gcp.instances[MASTER]["disks"]
+    kinds = [boot["initializeParams"]["diskType"], gcp.resources[DISK]["type"]]
+    assert [kind.rpartition("/")[2] for kind in kinds] == [disk, disk]
+
+
 def test_rights_are_those_that_master_and_agents_need(det: Det, gcp: GoogleProject) -> None:
     other = {"role": "roles/viewer", "members": ["user:ann@lab.example"], "condition": {}}
     gcp.accounts.policies.of[f"projects/{PROJECT}"] = {"etag": "AAA=", "bindings": [other]}

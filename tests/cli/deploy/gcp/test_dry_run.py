@@ -34,6 +34,10 @@ MANY = (
     *("--gpu-num", "1", "--disk-type", "pd-ssd", "--network", "shared", "--region", "us-east1"),
     *("--environment-image", "mine", "--min-cpu-platform-master", "Intel Cascade Lake"),
 )
+GPU_OF_G2 = (
+    *("--compute-agent-instance-type", "g2-standard-8", "--gpu-type", "nvidia-l4"),
+    *("--gpu-num", "1"),
+)
 NO_GPUS = ("--gpu-num", "0", "--compute-agent-instance-type", "e2-standard-4")
 
 
@@ -106,6 +110,30 @@ def test_the_start_script_is_one_of_bash(det: Det, words: tuple[str, ...]) -> No
     assert "mkfs" in script
 
 
+@pytest.mark.parametrize(
+    ("name", "agent", "master"),
+    [
+        ("e2-standard-4", "pd-standard", "pd-balanced"),
+        ("c3-standard-4", "pd-balanced", "pd-balanced"),
+        ("n4-standard-4", "hyperdisk-balanced", "hyperdisk-balanced"),
+        ("c4d-standard-8", "hyperdisk-balanced", "hyperdisk-balanced"),
+    ],
+)
+def test_disks_follow_the_machine_type(
+    det: Det, name: str, agent: str, master: str, tmp_path: Path
+) -> None:
+    types = [f"--{role}-instance-type" for role in ("master", "compute-agent", "aux-agent")]
+    words = [word for option in types for word in (option, name)]
+    found = requests(det, "--gpu-num", "0", *words)
+    disks = [
+        body_of(found, "/instances")["disks"][0]["initializeParams"]["diskType"],
+        body_of(found, "/zones/us-west1-b/disks")["type"],
+    ]
+    assert {disk.rpartition("/")[2] for disk in disks} == {master}
+    for pool in settings_of(found, tmp_path).resource_pools:
+        assert pool.provider.boot_disk_of(name) == agent
+
+
 def test_secrets_are_in_no_request(det: Det, tmp_path: Path) -> None:
     key = tmp_path / "k.pem"
     key.write_text("KEY-TEXT")
@@ -169,6 +197,14 @@ def test_the_template_of_the_configuration_can_be_changed(det: Det, tmp_path: Pa
         (("--operation-timeout-period", "0s"), "--operation-timeout-period '0s' is not a period"),
         (("--project-id", "x/../y"), "--project-id 'x/../y' is not the id of a project"),
         (("--disk-type", "../ssd"), "--disk-type '../ssd' is not a name of GCP's"),
+        (
+            (*GPU_OF_G2, "--disk-type", "pd-standard"),
+            "--disk-type pd-standard: GCP boots no g2-standard-8 from it; give pd-balanced, or",
+        ),
+        (
+            (*NO_GPUS, "--aux-agent-instance-type", "n4-standard-4", "--disk-type", "pd-ssd"),
+            "--disk-type pd-ssd: GCP boots no n4-standard-4 from it; give hyperdisk-balanced",
+        ),
         (("--aux-agent-instance-type", 'a"b'), "is not a name of GCP's"),
         (("--db-snapshot", "../x"), "--db-snapshot '../x' is not a name of GCP's"),
         (("--port", "0"), "--port 0 is not between 1 and 65535"),

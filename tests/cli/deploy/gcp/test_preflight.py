@@ -146,6 +146,13 @@ def test_a_cluster_that_cannot_be_changed_so_is_left_as_it_is(
     assert [path for _, path, _ in gcp.calls if path.endswith("/stop")] == []
 
 
+def test_a_master_gets_no_machine_that_its_disks_do_not_fit(det: Det, gcp: GoogleProject) -> None:
+    up(det)
+    refused = det(*UP, "--master-instance-type", "n4-standard-4")
+    assert "the disk of the database is of type pd-balanced, which GCP does not att" in refused.err
+    assert [path for _, path, _ in gcp.calls if path.endswith("/stop")] == []
+
+
 def test_a_disabled_api_is_named_with_the_command_that_enables_it(
     det: Det, gcp: GoogleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,10 @@ _AGENTS = (
     arg("--gpu-num", type=at_least(0), default=4, help="GPUs of an agent; 0 for none"),
     arg("--preemptible", **_BOOL, default="false", help="GCP may reclaim agents with slots"),
     arg("--disk-size", type=at_least(100), default=200, help="GB of an agent"),
-    arg("--disk-type", default="pd-standard", help="of an agent"),
+    arg(
+        "--disk-type",
+        help="of an agent (default: pd-standard, or what the machine type takes instead)",
+    ),
     arg("--environment-image", help="machine image of agents with slots (default: Google's)"),
     arg("--operation-timeout-period", default="5m", help="how long a launch is followed"),
     arg("--filestore-address", default="", help="shared files of tasks, as ADDRESS:/SHARE"),

@@ -83,7 +83,7 @@ def values(options: GcpOptions, project: str, subnetwork: str) -> Dict[str, str]
         "agent_account": as_json(account),
         "agent_script": _agent_script(options),
         "agent_disk_size": str(options.agent_disk_size),
-        "agent_disk_type": options.agent_disk_type,
+        "agent_disk_type": as_json(options.agent_disk_type),
         "operation_timeout": options.operation_timeout,
         "cloud_logging": as_json(options.cloud_logging),
         "aux_image": options.aux_image,

@@ -9,6 +9,7 @@ from typing import Dict
 
 from determined.cli import errors
 from determined.cli.deploy.cloud.options import ClusterOptions, common, period
+from determined.cli.deploy.gcp import series
 from determined.cli.deploy.gcp.names import LABEL, of_cluster
 
 PLATFORM_AGENT, PLATFORM_MASTER = "Intel Broadwell", "Intel Skylake"
@@ -42,6 +43,7 @@ class GcpOptions(ClusterOptions):
     filestore: str
     agent_disk_size: int
     agent_disk_type: str
+    """Empty for the default of each machine type."""
     environment_image: str
     preemptible: bool
     operation_timeout: str
@@ -65,6 +67,11 @@ class GcpOptions(ClusterOptions):
     def attaches_gpus(self) -> bool:
         """Whether GPUs are attached; some machine types come with theirs."""
         return self.has_gpus and not self.compute_instance_type.startswith(_WITH_GPUS)
+
+    @property
+    def master_disk_type(self) -> str:
+        """The type of the disks of the master and its database."""
+        return series.of(self.master_instance_type).master_disk
 
     @property
     def compute_image(self) -> str:
@@ -91,7 +98,7 @@ def read(args: argparse.Namespace) -> GcpOptions:
         network=args.network or of_cluster(args.cluster_id),
         filestore="" if args.no_filestore else args.filestore_address,
         agent_disk_size=args.disk_size,
-        agent_disk_type=args.disk_type,
+        agent_disk_type=args.disk_type or "",
         environment_image=args.environment_image or "",
         preemptible=args.preemptible == "true",
         operation_timeout=period("--operation-timeout-period", args.operation_timeout_period),
@@ -161,6 +168,9 @@ def _check(args: argparse.Namespace) -> None:
             f"--compute-agent-instance-type {kind}: only machines of the family n1 take GPUs such "
             f"as {gpus}; give --gpu-num 0, or an n1 type, or one that comes with GPUs (g2, a2)"
         )
+    if args.disk_type:
+        for machine_type in (kind, args.aux_agent_instance_type):
+            series.check_disk("--disk-type", machine_type, args.disk_type)
     if args.port is not None and not 0 < args.port < 65536:
         raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
 

@@ -95,7 +95,7 @@ def disk(options: GcpOptions, project: str) -> Resource:
         "name": names.of_cluster(options.cluster_id, "database"),
         "description": names.mark(options.cluster_id),
         "sizeGb": str(options.database_size),
-        "type": f"projects/{project}/zones/{options.zone}/diskTypes/pd-balanced",
+        "type": f"projects/{project}/zones/{options.zone}/diskTypes/{options.master_disk_type}",
         "labels": options.labels,
     }
     if options.database_snapshot:
@@ -114,7 +114,7 @@ def master(options: GcpOptions, place: Place) -> Resource:
     root = {
         "sourceImage": master_config.image_path(options.aux_image, project),
         "diskSizeGb": str(MASTER_DISK_GB),
-        "diskType": f"{zone}/diskTypes/pd-balanced",
+        "diskType": f"{zone}/diskTypes/{options.master_disk_type}",
         "labels": options.labels,
     }
     outside: Body = {"name": "External NAT", "type": "ONE_TO_ONE_NAT"}

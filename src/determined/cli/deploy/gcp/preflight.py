@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy.gcp import master_config, names, permissions, plan, quotas
+from determined.cli.deploy.gcp import master_config, names, permissions, plan, quotas, series
 from determined.cli.deploy.gcp.bucket import Bucket
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.options import GcpOptions
@@ -40,7 +40,7 @@ class GcpPreflight:
         self._check(self._zone)
         self._check(self._machine_types)
         self._check(self._gpus)
-        self._check(self._disk_type)
+        self._check(self._disk_types)
         for image in dict.fromkeys((self._options.aux_image, self._options.compute_image)):
             self._check(lambda image=image: self._image(image))  # type: ignore[misc]
         self._check(self._snapshot)
@@ -105,14 +105,20 @@ class GcpPreflight:
                     f"--gpu-type {kind} --gpu-num {count}"
                 )
 
-    def _disk_type(self) -> None:
+    def _disk_types(self) -> None:
         options = self._options
-        name = names.last(options.agent_disk_type)
-        if self._calls.find_compute(f"zones/{options.zone}/diskTypes/{name}") is None:
-            raise errors.CliError(
-                f"--disk-type {name}: {options.zone} has no such type of disk: gcloud compute "
-                f"disk-types list --zones {options.zone}"
-            )
+        wanted = {options.master_disk_type: f"the disk of {options.master_instance_type}"}
+        if options.agent_disk_type:
+            wanted[options.agent_disk_type] = "--disk-type"
+        else:
+            for agent in (options.compute_instance_type, options.aux_instance_type):
+                wanted[series.of(agent).disk] = f"the disk of {agent}"
+        for name, option in wanted.items():
+            if self._calls.find_compute(f"zones/{options.zone}/diskTypes/{name}") is None:
+                self.problems.append(
+                    f"{option} {name}: {options.zone} has no such type of disk: gcloud compute "
+                    f"disk-types list --zones {options.zone}"
+                )
 
     def _gpus(self) -> None:
         options = self._options
@@ -201,6 +207,13 @@ class GcpPreflight:
             raise errors.CliError(
                 f"--db-size {options.database_size}: the disk of the database has {size} GB, and "
                 f"disks do not shrink; give --db-size {size}"
+            )
+        kind = names.last(str((disk or {}).get("type", "")))
+        if kind in series.of(options.master_instance_type).refused:
+            raise errors.CliError(
+                f"--master-instance-type {options.master_instance_type}: the disk of the database "
+                f"is of type {kind}, which GCP does not attach to such a machine; choose a type "
+                "that takes it, or make another cluster from its snapshot (--db-snapshot)"
             )
         subnetwork = self._subnetwork()
         if machine is not None:

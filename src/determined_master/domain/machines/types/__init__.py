@@ -1,0 +1,1 @@
+"""Tables of the clouds: machine types, prices, and what the clouds refuse."""
