@@ -41,6 +41,8 @@ $(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
 	@$(BIN)/python $(NEW_PIP)
 	@$(BIN)/python $(LOCKED_DEV)
 	@$(BIN)/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(VENV)/lib || true
+	@# Until 1.0.0b1 the distribution had the published client's name, and the two refuse each other.
+	@$(BIN)/python -m pip uninstall --quiet --yes determined 2>/dev/null
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 

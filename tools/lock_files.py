@@ -47,7 +47,7 @@ class Pin(NamedTuple):
     hashes: tuple[str, ...]
     """SHA-256 of each file of that release."""
     needed_by: tuple[str, ...]
-    """Names of packages; `determined` for the project itself."""
+    """Names of packages; `determined-platform` for the project itself."""
 
 
 class LockFile(NamedTuple):

@@ -19,7 +19,7 @@ from tools.lock_files import PYPROJECT, WHOLE, LockFile, Pin, read_lock  # noqa:
 
 DOCUMENTED = (WHOLE, "agent", "master")
 SPEC = "1.6"
-PROJECT = "determined"
+PROJECT = "determined-platform"
 
 
 def bill_of(lock: LockFile, version: str) -> dict[str, Any]:

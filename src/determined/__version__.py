@@ -1,3 +1,3 @@
-"""The version of this package. A test compares it with `pyproject.toml`."""
+"""The version of this package. tests/repo compares it with `pyproject.toml`."""
 
-__version__ = "0.39.0.dev0"
+__version__ = "1.0.0b1"

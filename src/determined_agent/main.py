@@ -10,7 +10,6 @@ import os
 import signal
 import socket as net
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from determined_agent import entropy
@@ -30,6 +29,7 @@ from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings, load
 from determined_agent.supervisor import Supervisor
 from determined_wire.agent_link import NO_STORAGE_MARK
+from determined_wire.release import VERSION
 from determined_wire.settings_reader import SettingsError
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ async def _run(settings: Settings, root: Path) -> int:
     await runtime.check()
     identity = AgentIdentity(
         boot_id=str(entropy.new_uuid()),
-        version=_version(),
+        version=VERSION,
         hostname=net.gethostname(),
         devices=devices,
         key=load_key(root),
@@ -188,13 +188,6 @@ async def _run_hook(command: tuple[str, ...]) -> None:
         return
     if code:
         log.error("hooks.on_connection_lost failed: %s ended with %d", command[0], code)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("determined")
-    except metadata.PackageNotFoundError:
-        return "0.0.0"
 
 
 def main() -> None:

@@ -1,3 +1,5 @@
 """The server: API, scheduler, state machines, search; all state in PostgreSQL."""
 
-__version__ = "0.39.0.dev0"
+from determined_wire.release import VERSION as __version__
+
+__all__ = ["__version__"]

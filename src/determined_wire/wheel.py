@@ -19,6 +19,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from determined_wire.release import DISTRIBUTION
+
 AGENT = ("determined", "determined_wire", "determined_agent")
 EVERYTHING = (*AGENT, "determined_master")
 _COMMANDS = {
@@ -48,8 +50,9 @@ def build(packages: Sequence[str]) -> Wheel:
     Raises:
         NotInstalledError: one of them is not installed.
     """
-    installed = metadata.distribution("determined")
-    info = f"determined-{installed.version}.dist-info"
+    installed = metadata.distribution(DISTRIBUTION)
+    stem = f"{DISTRIBUTION.replace('-', '_')}-{installed.version}"
+    info = f"{stem}.dist-info"
     entries = "".join(
         f"{name} = {target}\n"
         for package, (name, target) in _COMMANDS.items()
@@ -67,7 +70,7 @@ def build(packages: Sequence[str]) -> Wheel:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(zipfile.ZipInfo(name, _MADE_AT), content, zipfile.ZIP_DEFLATED)
-    return Wheel(f"determined-{installed.version}-py3-none-any.whl", buffer.getvalue())
+    return Wheel(f"{stem}-py3-none-any.whl", buffer.getvalue())
 
 
 def _files(packages: Sequence[str]) -> Iterator[tuple[str, bytes]]:

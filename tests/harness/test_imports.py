@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import subprocess
 
 import pytest
@@ -112,12 +111,3 @@ def test_the_public_names_are_there() -> None:
         assert hasattr(core, name)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = det.nonsense
-
-
-def test_the_version_is_the_projects() -> None:
-    import tomllib
-
-    import determined as det
-
-    project = pathlib.Path(SOURCE).parent / "pyproject.toml"
-    assert det.__version__ == tomllib.loads(project.read_text())["project"]["version"]

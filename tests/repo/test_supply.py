@@ -16,7 +16,7 @@ from tools.make_sbom import DOCUMENTED, bill_of, write_all
 
 from tools import audit_lock
 
-PARENT = Pin("parent", "2.0", "", ("a" * 64, "b" * 64), ("determined",))
+PARENT = Pin("parent", "2.0", "", ("a" * 64, "b" * 64), ("determined-platform",))
 OLD = Pin("child", "1.0", "python_full_version < '3.12'", ("c" * 64,), ("parent",))
 NEW = Pin("child", "1.1", "python_full_version >= '3.12'", ("d" * 64,), ("parent",))
 LOCK = LockFile("all", date(2026, 1, 2), "0" * 64, (PARENT, OLD, NEW))
@@ -35,7 +35,7 @@ def test_a_bill_names_each_locked_version_with_its_hashes_and_needs() -> None:
     assert [h["content"] for h in bill["components"][0]["hashes"]] == ["a" * 64, "b" * 64]
     assert bill["components"][1]["properties"][0]["value"] == OLD.marker
     assert bill["dependencies"] == [
-        {"ref": "determined", "dependsOn": ["pkg:pypi/parent@2.0"]},
+        {"ref": "determined-platform", "dependsOn": ["pkg:pypi/parent@2.0"]},
         {
             "ref": "pkg:pypi/parent@2.0",
             "dependsOn": ["pkg:pypi/child@1.0", "pkg:pypi/child@1.1"],
@@ -55,9 +55,9 @@ def test_bills_of_the_locks_hold_every_pin_and_only_known_references(tmp_path: P
     for name, path in zip(DOCUMENTED, write_all(tmp_path), strict=True):
         bill = json.loads(path.read_text())
         assert len(bill["components"]) == len(read_lock(name).pins)
-        refs = {c["bom-ref"] for c in bill["components"]} | {"determined"}
+        refs = {c["bom-ref"] for c in bill["components"]} | {"determined-platform"}
         assert {d["ref"] for d in bill["dependencies"]} == refs
-        reached, waiting = set(), ["determined"]
+        reached, waiting = set(), ["determined-platform"]
         needs = {d["ref"]: d["dependsOn"] for d in bill["dependencies"]}
         while waiting:
             ref = waiting.pop()

@@ -36,7 +36,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (ROOT / "pyproject.toml").open("rb") as file:
         build = tomllib.load(file)["tool"]["hatch"]["build"]
     for name in build["targets"]["wheel"]["force-include"]:
-        shutil.copytree(ROOT / name, made / name)
+        if (ROOT / name).is_dir():  # the files lie in src
+            shutil.copytree(ROOT / name, made / name)
     shutil.copytree(
         ROOT / "src", made / "src", ignore=shutil.ignore_patterns("__pycache__", "webui")
     )
@@ -73,6 +74,7 @@ def test_a_wheel_carries_it(tree: Path, tmp_path: Path) -> None:
     assert {f"{INSIDE}/{name}" for name in FILES} <= names
     assert "determined_master/api/webui/pages.py" in names
     assert "determined/cli/deploy/kubernetes/chart/Chart.yaml" in names
+    assert {"_determined_platform.py", "determined_platform.pth"} <= names
     assert not [name for name in names if "node_modules" in name]
 
 

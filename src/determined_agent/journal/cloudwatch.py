@@ -39,7 +39,9 @@ class CloudWatch(Target):
             import boto3
             from botocore.config import Config
         except ImportError:
-            raise CannotStart("boto3 is not installed: pip install 'determined[aws]'") from None
+            raise CannotStart(
+                "boto3 is not installed: pip install 'determined-platform[aws]'"
+            ) from None
         config = Config(retries={"mode": "standard", "max_attempts": 3}, read_timeout=20)
         session = boto3.Session(region_name=region or None)
         self._logs = session.client("logs", config=config)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 
+from determined_wire.release import VERSION
 from determined_wire.settings_options import Option
 from determined_wire.settings_reader import Given, SettingsParser, add_flag, given_flags
 
@@ -30,7 +30,7 @@ def parse_command_line(known: Sequence[Option], argv: Sequence[str]) -> dict[str
     if (command == "completion") != bool(shell):
         parser.error(f"completion needs a shell: one of {', '.join(SHELLS)}")
     if getattr(parsed, "version", False) or command == "version":
-        sys.stdout.write(f"determined-agent {_version()}\n")
+        sys.stdout.write(f"determined-agent {VERSION}\n")
         raise SystemExit(0)
     if command == "help":
         parser.print_help()
@@ -77,10 +77,3 @@ def _parser(scalars: Sequence[Option]) -> SettingsParser:
     for option in scalars:
         add_flag(parser, option, *(("-l",) if option.name == "log.level" else ()))
     return parser
-
-
-def _version() -> str:
-    try:
-        return metadata.version("determined")
-    except metadata.PackageNotFoundError:
-        return "0.0.0"

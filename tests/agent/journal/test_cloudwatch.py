@@ -172,5 +172,5 @@ def test_without_boto3_the_package_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(CannotStart, match=r"pip install 'determined\[aws\]'"):
+    with pytest.raises(CannotStart, match=r"pip install 'determined-platform\[aws\]'"):
         CloudWatch(GROUP, "i-7", REGION, threading.Event())

@@ -210,7 +210,7 @@ def test_without_google_auth_the_command_that_installs_it_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "google.auth.exceptions", None)
     env = key_file(tmp_path / "key.json", private_key, "http://127.0.0.1:1/token")
-    with pytest.raises(ProviderFailed, match=r"pip install 'determined\[gcp\]'"):
+    with pytest.raises(ProviderFailed, match=r"pip install 'determined-platform\[gcp\]'"):
         GoogleAccount(GcpMetadata("http://127.0.0.1:1"), env).token()
 
 

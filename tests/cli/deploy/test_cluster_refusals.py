@@ -226,4 +226,4 @@ def test_the_error_for_missing_servers_has_the_install_command(
     monkeypatch.setitem(extras._NEEDS, "agent", ("nosuch_module.main",))
     outcome = det("deploy", "local", "agent-up", "localhost")
     assert outcome.status == 1
-    assert "pip install 'determined[master,agent]'" in outcome.err
+    assert "pip install 'determined-platform[master,agent]'" in outcome.err

@@ -415,8 +415,8 @@ NOTES = {
     "a node port": ({"useNodePortForMaster": True}, "the address of any node", ""),
     "no TLS Secret": ({"tlsSecret": "cert"}, "The Secret cert is not in the namespace ns1", ""),
     "a development version": (
-        {"detVersion": "0.39.0-dev0"},
-        "0.39.0-dev0 is a development version",
+        {"detVersion": "1.1.0-dev0"},
+        "1.1.0-dev0 is a development version",
         "",
     ),
     "a scheduler": (

@@ -28,7 +28,7 @@ def check(roles: Sequence[str]) -> None:
     if missing:
         raise errors.CliError(
             f"{', '.join(missing)} not installed; install the servers beside the command line: "
-            "pip install 'determined[master,agent]'"
+            "pip install 'determined-platform[master,agent]'"
         )
 
 

@@ -120,6 +120,6 @@ def _problem(name: str, uid: int, gid: int) -> str:
         f"the account '{name}' cannot run Determined with {sys.executable} "
         f"({''.join(reason)}): install it where all accounts can read it, with a Python that "
         "they can read too: /usr/bin/python3 -m venv /opt/determined && "
-        "/opt/determined/bin/pip install 'determined[master,agent]'; then start the cluster "
-        "with /opt/determined/bin/det"
+        "/opt/determined/bin/pip install 'determined-platform[master,agent]'; then start the "
+        "cluster with /opt/determined/bin/det"
     )

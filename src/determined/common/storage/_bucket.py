@@ -20,7 +20,7 @@ PART_BYTES = 16 << 20
 PARTS_AT_ONCE = 4
 MAX_PARTS = 9000
 """S3 allows 10,000."""
-INSTALL = "pip install 'determined[storage]'"
+INSTALL = "pip install 'determined-platform[storage]'"
 
 
 class Bucket:

@@ -80,7 +80,8 @@ class Ec2:
             from botocore.config import Config
         except ImportError:
             raise ProviderFailed(
-                "boto3 is not installed where the master runs: pip install 'determined[aws]'"
+                "boto3 is not installed where the master runs: "
+                "pip install 'determined-platform[aws]'"
             ) from None
         config = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
         with errors("making a client"), _making:

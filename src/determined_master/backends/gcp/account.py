@@ -108,7 +108,8 @@ def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
         from google.auth.exceptions import GoogleAuthError, TransportError
     except ImportError:
         raise ProviderFailed(
-            "google-auth is not installed where the master runs: pip install 'determined[gcp]'"
+            "google-auth is not installed where the master runs: "
+            "pip install 'determined-platform[gcp]'"
         ) from None
     try:
         credentials = _credentials(path, key)

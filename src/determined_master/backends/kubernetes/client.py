@@ -257,7 +257,7 @@ def _library() -> tuple[Any, Any]:
     except ImportError as error:
         raise KubernetesUnusable(
             "resource_manager.type is kubernetes and the package kubernetes-asyncio is not "
-            "installed: install determined[master,kubernetes]"
+            "installed: install determined-platform[master,kubernetes]"
         ) from error
     return client, config
 

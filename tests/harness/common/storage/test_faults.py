@@ -203,7 +203,8 @@ def test_without_the_client_the_package_to_install_is_named(
 
     monkeypatch.setitem(sys.modules, "obstore", None)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(storage.CheckpointStorageError, match=r"obstore.*determined\[storage\]"):
+    remedy = r"obstore.*determined-platform\[storage\]"
+    with pytest.raises(storage.CheckpointStorageError, match=remedy):
         storage.build(s3("http://127.0.0.1:1"))
 
 

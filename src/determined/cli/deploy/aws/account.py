@@ -20,7 +20,7 @@ class Account:
             import boto3
         except ImportError:
             raise errors.CliError(
-                "boto3 is not installed: pip install 'determined[aws]'"
+                "boto3 is not installed: pip install 'determined-platform[aws]'"
             ) from None
         with explained():
             self._session = boto3.Session(profile_name=args.profile, region_name=args.region)

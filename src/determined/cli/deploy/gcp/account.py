@@ -34,7 +34,7 @@ class GcpAccount:
             from google.auth import exceptions
         except ImportError:
             raise errors.CliError(
-                "google-auth is not installed: pip install 'determined[gcp]'"
+                "google-auth is not installed: pip install 'determined-platform[gcp]'"
             ) from None
         keypath = getattr(args, "keypath", None)
         try:
