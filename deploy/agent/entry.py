@@ -29,10 +29,11 @@ def main() -> None:
 
 
 def run_startup_script(script: Path) -> None:
-    """Run it where there is one, by sh unless it may be executed. Raises SystemExit."""
+    """Run it where there is one, by bash unless it may be executed. Raises SystemExit."""
     if not script.exists():
         return
-    command = [str(script)] if os.access(script, os.X_OK) else ["/bin/sh", str(script)]
+    shell = shutil.which("bash") or "/bin/sh"
+    command = [str(script)] if os.access(script, os.X_OK) else [shell, str(script)]
     code = subprocess.run(command, check=False).returncode
     if code:
         sys.stderr.write(

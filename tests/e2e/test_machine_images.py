@@ -8,6 +8,7 @@ packages.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES, IMAGE, application
-from tests.backends.cloud.http_servers import stopped_at_the_end
+from tests.backends.cloud.http_servers import Quiet, serving, stopped_at_the_end
 from tests.booted_machine import BootedMachine, CannotBoot, booted
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
 from tests.e2e.cluster_api import until
@@ -30,6 +31,8 @@ from tests.machine_roots import BUILD, build, packages, packed_root
 from tests.pages import commands_on
 from tests.watchdog import Watchdog
 from werkzeug.serving import make_server
+
+from determined_master.backends.cloud.start_script import Boot, Identity, start_script
 
 pytestmark = [
     pytest.mark.e2e,
@@ -51,6 +54,17 @@ resource_pools:
       max_instances: 1
       max_idle_agent_period: 10s
       startup_script: docker import /root/bare.tar bare
+      container_startup_script: |
+        export HOME=/root
+        words=(configure docker)
+        mkdir -p "$HOME/.docker"
+        echo '{{"credsStore": "lab"}}' >"$HOME/.docker/config.json"
+        cat >/usr/bin/docker-credential-lab <<'END'
+        #!/bin/sh
+        echo "$* $(cat) HOME=$HOME" >>/root/asked
+        echo '{{"Username": "lab", "Secret": "lab"}}'
+        END
+        chmod "${{words[0]:+755}}" /usr/bin/docker-credential-lab
 resource_manager:
   default_compute_resource_pool: small
   default_aux_resource_pool: small
@@ -218,7 +232,42 @@ def test_a_machine_of_each_image_boots_and_a_task_runs_on_demand(
                 sys.stdout.write(det("task", "logs", task))
                 raise
             assert agent.run("systemctl", "is-active", "determined-agent") == "active\n"
+            image = f"{lab.network.there}:9/lab/tool:1"
+            det("command", "run", "--detach", "--config", f"environment.image={image}", "true")
+            asked = images.agent / "root/asked"
+            until(asked.exists, what="a question of the agent to its credential helper")
+            assert asked.read_text() == f"get {lab.network.there}:9 HOME=/root\n"
             until(lambda: lab.instances()[instance] == "terminated", what="the machine's end")
+
+
+def test_an_agent_whose_script_fails_is_reported_with_its_last_lines(
+    images: Files, lab: Lab
+) -> None:
+    reports: list[dict[str, Any]] = []
+
+    class Master(Quiet):
+        def do_POST(self) -> None:
+            reports.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.reply(200, b"{}")
+
+    lab.is_machine("i-broken", "")
+    with (
+        serving(Master, lab.network.here) as url,
+        booted(images.agent, lab.prefix) as agent,
+    ):
+        told = Boot(
+            resource_pool="small",
+            image="",
+            master_host=lab.network.here,
+            master_port=int(url.rpartition(":")[2]),
+            identity=Identity("echo i-broken", f"echo {lab.network.there}"),
+            join_token="t",
+            container_startup_script="echo one; echo no such registry >&2; exit 4\n",
+        )
+        agent.run("bash", "-s", stdin=start_script(told))
+        until(lambda: [r for r in reports if r["failed"]], what="a report")
+        [failed] = [r for r in reports if r["failed"]]
+        assert failed["detail"].startswith("one no such registry the container startup script ")
 
 
 def _enable(master: BootedMachine, lab: Lab) -> None:

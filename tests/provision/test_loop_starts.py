@@ -8,11 +8,13 @@ import pytest
 from tests.provision.machine_world import World
 
 from determined_master.domain.machines.starts import MachineStart
+from determined_master.store.cluster import agent_keys
 from determined_master.store.cluster import machines as rows
 from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)
 NO_IMAGE = MachineStart(step="image", detail="manifest unknown", has_failed=True)
+NO_AGENT = MachineStart(step="agent", detail="Docker is not there", has_failed=True)
 
 
 async def failed_start(db: Database, patch: pytest.MonkeyPatch) -> World:
@@ -48,3 +50,19 @@ async def test_a_report_is_known_to_the_next_leader(
     await world.lead()
     await world.tick()
     assert world.machines == []
+
+
+async def test_a_machine_whose_agent_has_joined_before_is_not_ended_by_a_report(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tasks may run until the agent is back."""
+    world = World(pool, monkeypatch)
+    await world.lead()
+    world.submit()
+    await world.tick()
+    [machine] = world.machines
+    async with pool.acquire() as conn:
+        await agent_keys.upsert_key(conn, machine, b"0" * 32, world.now)
+        assert await rows.set_start(conn, "default", machine, NO_AGENT)
+    await world.tick()
+    assert world.machines == [machine]

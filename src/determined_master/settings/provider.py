@@ -46,7 +46,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     container_startup_script: Annotated[
         str,
         Secret,
-        Meta(description="Script that runs in the agent's container before the agent."),
+        Meta(
+            description="Script that runs before the agent, in its container or, without "
+            "agent_docker_image, on the machine: by its shebang, else by bash."
+        ),
     ] = ""
     agent_docker_image: Annotated[
         str,

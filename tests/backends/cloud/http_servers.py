@@ -24,11 +24,13 @@ class Quiet(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+def serving(
+    handler: type[http.server.BaseHTTPRequestHandler], host: str = "127.0.0.1"
+) -> Iterator[str]:
     """Serve on a free port; its URL."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = http.server.ThreadingHTTPServer((host, 0), handler)
     with stopped_at_the_end(server):
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{host}:{server.server_port}"
 
 
 @contextlib.contextmanager

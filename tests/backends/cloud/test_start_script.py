@@ -155,7 +155,7 @@ def test_the_admins_script_runs_before_the_agent(machine: Machine, head: str) ->
     assert done.returncode == 0, done.stderr
     first, *others = machine.calls("docker")
     assert first == ["first", "it's", '"', "$HOME"]
-    assert others[-1][0] == "run"
+    assert "run" in [call[0] for call in others]
 
 
 @covers("scheduling-and-provisioning c.4.startup_script")
@@ -224,7 +224,7 @@ def test_a_machine_that_starts_again_replaces_the_agents_container(machine: Mach
     machine.stub("docker", 'case "$1" in rm) exit 1 ;; esac')
     for _ in range(2):
         assert machine.run(start_script(boot())).returncode == 0
-    acts = [call[0] for call in machine.calls("docker")]
+    acts = [call[0] for call in machine.calls("docker") if call[0] != "wait"]
     assert acts == ["version", "rm", "image", "run"] * 2
     assert ["rm", "--force", "determined-agent"] in machine.calls("docker")
 

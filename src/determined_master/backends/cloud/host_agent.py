@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-UNIT = "determined-agent.service"
-JOURNAL_UNIT = "determined-journal.service"
+from determined_master.backends.cloud import agent_ends
 
 TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container"
 """NVIDIA's packages for apt, with which Docker gives GPUs to containers."""
@@ -43,7 +42,7 @@ Container Toolkit, or let machines reach its repository" "$said"
     echo "determined: the NVIDIA Container Toolkit is installed"
 }
 restart_docker() {
-    if [ -d "${DETERMINED_ROOT:-}/run/systemd/system" ]; then
+    if has_systemd; then
         systemctl restart docker
     else
         service docker restart
@@ -80,40 +79,46 @@ has no apt-get to install them: use an image that has both, or one of Debian or 
     agent=$place/environment/bin/determined-agent
 fi
 """
+_LAST_LINES = """if has_systemd; then
+        journalctl --sync
+        # Its own lines, without those of systemd about it.
+        journalctl --quiet --no-pager --output cat --lines 20 \\
+            _SYSTEMD_UNIT=determined-agent.service
+    else
+        tail -n 20 "$place/agent.log"
+    fi"""
 _START = r"""
-at agent
 {{
     echo '#!/bin/bash'
 {exports}
     if [ -e "$place/container_startup_script" ]; then
-        printf '%q || exit 1\n' "$place/container_startup_script"
+        printf 'script=%q\n' "$place/container_startup_script"
+        cat <<'END'
+code=0
+if [ -x "$script" ]; then "$script"; else bash "$script"; fi || code=$?
+if [ "$code" -ne 0 ]; then
+    echo "the container startup script ended with exit code $code: no agent is started; mend \
+provider.container_startup_script" >&2
+    exit 1
+fi
+END
     fi
     printf 'exec %q run\n' "$agent"
-}} >"$place/run_agent.new"
-chmod 700 "$place/run_agent.new"
-mv "$place/run_agent.new" "$place/run_agent"
-if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
-    cat >"${{DETERMINED_ROOT:-}}/etc/systemd/system/{unit}" <<END
-[Unit]
-Description=The agent of Determined
-After=network-online.target docker.service
-Wants=network-online.target docker.service
-[Service]
-ExecStart=$place/run_agent
-Restart=always
-RestartSec=5
-[Install]
-WantedBy=multi-user.target
-END
-    said=$(systemctl daemon-reload 2>&1 && systemctl enable {unit} 2>&1 &&
-        systemctl restart {unit} 2>&1) || fail "the agent's service could not be started" "$said"
+}} | install_program "$place/run_agent"
+if has_systemd; then
+    said=$(run_service determined-agent "$place/run_agent" 5 "The agent of Determined" \
+        "ExecStopPost=$place/agent_ended" 2>&1) ||
+        fail "the agent's service could not be started" "$said"
 else
+    (umask 077 && : >>"$place/agent.log")
     # It outlives this script, and is started again when it ends.
     (
         trap - EXIT
         exec </dev/null >>"$place/agent.log" 2>&1
         while :; do
-            "$place/run_agent" || true
+            code=0
+            "$place/run_agent" || code=$?
+            "$place/agent_ended" "$code" || true
             sleep 5
         done
     ) &
@@ -122,7 +127,7 @@ fi
 echo "determined: the agent is started"
 """
 _JOURNAL = r"""
-if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
+if has_systemd; then
     # The Python of the agent: its own environment, or that of the image's command.
     python=$place/environment/bin/python
     [ -x "$python" ] || python=$(sed -n '1s/^#!//p' "$agent")
@@ -130,22 +135,9 @@ if [ -d "${{DETERMINED_ROOT:-}}/run/systemd/system" ]; then
         echo '#!/bin/bash'
         printf 'exec %q -m determined_agent.journal' "$python"
         printf ' %q' {words}
-    }} >"$place/send_journal"
-    chmod 700 "$place/send_journal"
-    cat >"${{DETERMINED_ROOT:-}}/etc/systemd/system/{unit}" <<END
-[Unit]
-Description=The journal and the load of this machine to {name}
-After=network-online.target
-Wants=network-online.target
-[Service]
-ExecStart=$place/send_journal
-Restart=always
-RestartSec=30
-[Install]
-WantedBy=multi-user.target
-END
-    said=$(systemctl daemon-reload 2>&1 && systemctl enable {unit} 2>&1 &&
-        systemctl restart {unit} 2>&1) ||
+    }} | install_program "$place/send_journal"
+    said=$(run_service determined-journal "$place/send_journal" 30 \
+        "The journal and the load of this machine to {name}" 2>&1) ||
         echo "determined: the journal does not go to {name}: $said"
 else
     echo "determined: the journal does not go to {name}: this machine has no systemd"
@@ -187,10 +179,10 @@ def send_journal(target: JournalTarget) -> str:
     An agent that works is worth more than its journal, so a failure is printed and stops nothing.
     """
     words = (shlex.quote(word) if word else '"$agent_id"' for word in target.words)
-    return _JOURNAL.format(unit=JOURNAL_UNIT, name=target.name, words=" ".join(words))
+    return _JOURNAL.format(name=target.name, words=" ".join(words))
 
 
 def start(variables: Iterable[tuple[str, str]]) -> str:
     """Shell commands that run it with these variables, whose values are shell words."""
     exports = "\n".join(f"    printf 'export {name}=%q\\n' {word}" for name, word in variables)
-    return _START.format(exports=exports, unit=UNIT)
+    return agent_ends.note_ends(_LAST_LINES) + _START.format(exports=exports)

@@ -24,7 +24,7 @@ report() {{ # [REASON OF A FAILURE]: to the master, which ends a machine that ca
     command -v curl >/dev/null || return 0
     [ -n "${{agent_id:-}}" ] || agent_id=$({agent_id} 2>/dev/null) || return 0
     local word failed=false tries=1
-    word=$(printf %s "${{1:-}}" | tr -c '[:print:]' ' ' | tr '"\\' "'/" | cut -c 1-400)
+    word=$(printf %s "${{1:-}}" | tr -c '[:print:]' ' ' | tr '"\\' "'/" | tail -c 400)
     [ $# -eq 0 ] || {{ failed=true && tries=6; }}
     # A machine may start before the master has noted that it was launched.
     while ! ask --max-time 5 --header 'Content-Type: application/json' \
@@ -55,7 +55,7 @@ def report_functions(boot: Boot) -> str:
         to = f"{host}:{boot.master_port}:{boot.master_host}:{boot.master_port}"
         options.append(f"--connect-to {shlex.quote(to)}")
     if not boot.join_token:
-        return "\nreport() { :; }\nat() { step=$1; }\n"
+        return "\nmaster=\nask() { :; }\nreport() { :; }\nat() { step=$1; }\n"
     return _REPORT.format(
         agent_id=boot.identity.agent_id,
         options="".join(f" {each}" for each in options),

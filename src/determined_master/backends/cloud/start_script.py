@@ -16,7 +16,12 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.backends.cloud import host_agent, machine_proxies
+from determined_master.backends.cloud import (
+    agent_ends,
+    host_agent,
+    machine_proxies,
+    machine_services,
+)
 from determined_master.backends.cloud.start_report import report_functions
 
 PLACE = "/usr/local/determined"
@@ -139,12 +144,29 @@ until docker image inspect {image} >/dev/null 2>&1 || pull; do
 done
 """
 _RUN = """
-at agent
 said=$(docker run --detach \\
 {arguments} \\
     ${{more[@]+"${{more[@]}}"}} \\
     {image} 2>&1 >/dev/null) || fail "the agent's container could not be started" "$said"
 echo "determined: the agent's container is started"
+"""
+_LAST_LINES = f"docker logs --tail 20 {CONTAINER} 2>&1"
+_WATCH = rf"""
+install_program "$place/watch_agent" <<'END'
+#!/bin/bash
+# Docker starts the agent again whenever it ends. Each end is noted.
+while code=$(docker wait {CONTAINER}) && [ -n "$code" ]; do
+    "${{0%/*}}/agent_ended" "$code"
+done
+END
+if has_systemd; then
+    said=$(run_service determined-agent-watch "$place/watch_agent" 5 \
+        "Reports the ends of Determined's agent" 2>&1) ||
+        echo "determined: ends of the agent are not reported: $said"
+else
+    (trap - EXIT && exec "$place/watch_agent" </dev/null >/dev/null 2>&1) &
+    disown
+fi
 """
 
 
@@ -154,7 +176,7 @@ def start_script(boot: Boot) -> str:
     Running it again, as GCP does at each start of a machine, replaces the agent's container. When
     no agent can be started it ends with code 1 and one line with the reason.
     """
-    parts = [_HEAD, report_functions(boot)]
+    parts = [_HEAD, report_functions(boot), machine_services.functions()]
     for name, content in _files(boot):
         # A script with a shebang runs by its interpreter, any other by a shell.
         parts.append(_file(name, content, mode=700 if content.startswith("#!") else 600))
@@ -175,7 +197,9 @@ def start_script(boot: Boot) -> str:
     parts += [_WAIT, _REMOVE]
     parts.append(_PULL.format(image=shlex.quote(boot.image)))
     arguments = " \\\n".join(f"    {line}" for line in _arguments(boot))
+    parts.append(agent_ends.note_ends(_LAST_LINES))
     parts.append(_RUN.format(arguments=arguments, image=shlex.quote(boot.image)))
+    parts.append(_WATCH)
     return "".join(parts)
 
 

@@ -44,9 +44,13 @@ class MachineStarts:
             async with self._db.acquire() as conn:
                 is_known = await rows.set_start(conn, pool, agent_id, told)
             if is_known:
-                log.info(
-                    "a machine reports its start",
-                    extra={"pool": pool, "machine": agent_id, "step": start.step},
-                )
+                named = {"pool": pool, "machine": agent_id, "step": start.step}
+                if start.has_failed:
+                    log.warning(
+                        "a machine reports a failure of its start",
+                        extra={**named, "detail": detail},
+                    )
+                else:
+                    log.info("a machine reports its start", extra=named)
                 return
         raise NotFound(f"machine '{agent_id}' of resource pool '{pool}' not found")

@@ -107,9 +107,15 @@ async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str
 
 
 async def set_start(conn: Conn, pool: str, agent_name: str, start: MachineStart) -> bool:
-    """Note the report of a machine that is there; whether it is one of the pool."""
+    """Note the report of a machine that is there; whether it is one of the pool.
+
+    The start of a machine whose agent has joined before has not failed: its tasks may run. Such a
+    machine is ended when its agent stays away.
+    """
     query = """
-        UPDATE machine_stays SET start_step = $3, start_detail = $4, start_failed = $5
+        UPDATE machine_stays
+           SET start_step = $3, start_detail = $4,
+               start_failed = $5 AND NOT EXISTS (SELECT 1 FROM agent_keys WHERE agent_id = $2)
          WHERE pool = $1 AND agent_name = $2 AND ended_at IS NULL
     """
     given = (start.step, start.detail, start.has_failed)
