@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import logging
 import os
+import pwd
 import signal
 import socket as net
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from determined_agent import entropy
@@ -190,8 +193,20 @@ async def _run_hook(command: tuple[str, ...]) -> None:
         log.error("hooks.on_connection_lost failed: %s ended with %d", command[0], code)
 
 
+def use_home_of_account(env: MutableMapping[str, str]) -> None:
+    """Set HOME where there is none, as for a service of systemd.
+
+    `docker login` writes below the home of the account, and credential helpers read there.
+    """
+    if env.get("HOME"):
+        return
+    with contextlib.suppress(KeyError):  # an account without an entry has no home
+        env["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+
+
 def main() -> None:
     """The command `determined-agent`."""
+    use_home_of_account(os.environ)
     try:
         settings, warnings = load(sys.argv[1:], os.environ)
         ssl_context(settings.security.tls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -11,7 +12,28 @@ from pathlib import Path
 
 import pytest
 
+from determined_agent.main import use_home_of_account
+
 pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("env", "home"),
+    [({"HOME": "/home/ada"}, "/home/ada"), ({"HOME": ""}, None), ({}, None)],
+)
+def test_an_agent_without_a_home_uses_that_of_its_account(
+    env: dict[str, str], home: str | None
+) -> None:
+    """A service of systemd gets none: `docker login` of its account had no effect there."""
+    use_home_of_account(env)
+    assert env["HOME"] == (home or pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def test_an_account_without_an_entry_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    env: dict[str, str] = {}
+    use_home_of_account(env)
+    assert env == {}
 
 
 def test_an_interrupt_during_the_start_shows_no_traceback(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -84,6 +86,18 @@ async def test_the_agents_script_runs_by_its_shebang_or_by_bash(
     await until(lambda: ran.exists() and ran.read_text(), what="the agent")
     assert (machine.root / "configured").read_text() == "configure docker\n"
     assert failed(reports) == []
+
+
+async def test_the_agent_and_its_script_have_the_home_of_their_account(
+    machine: Machine, master: tuple[list[dict[str, Any]], int]
+) -> None:
+    """As a service of systemd, which gives none."""
+    script = 'echo "$HOME" >"$DETERMINED_ROOT/home"'
+    start(machine, master[1], container_startup_script=script)
+    ran = machine.directory / "ran"
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    await until(lambda: ran.exists() and ran.read_text() == f"HOME={home}\n", what="the agent")
+    assert (machine.root / "home").read_text() == f"{home}\n"
 
 
 async def test_a_script_that_fails_is_reported_with_its_last_lines(

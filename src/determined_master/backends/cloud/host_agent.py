@@ -90,6 +90,8 @@ _LAST_LINES = """if has_systemd; then
 _START = r"""
 {{
     echo '#!/bin/bash'
+    # systemd gives none, and the script may configure what reads files below it.
+    echo 'export HOME="${{HOME:-$(echo ~)}}"'
 {exports}
     if [ -e "$place/container_startup_script" ]; then
         printf 'script=%q\n' "$place/container_startup_script"
