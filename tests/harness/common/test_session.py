@@ -9,7 +9,7 @@ import pytest
 from tests.harness.master_double import MasterDouble, until
 
 from determined.common.api import RetryPolicy, Session, UnauthSession, _session, errors
-from determined.common.api._address import canonicalize_master_url, parse_address, proxy_for
+from determined.common.api._address import canonicalize_master_url
 from determined.common.api._retry import TASK
 from determined.common.api._session import encode_json
 
@@ -243,13 +243,3 @@ def test_an_address_has_one_form(text: str, url: str) -> None:
 def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"address|[Pp]ort"):
         canonicalize_master_url(text)
-
-
-def test_a_proxy_is_used_unless_the_host_is_exempt() -> None:
-    env = {"HTTP_PROXY": "http://u:p@proxy:3128", "no_proxy": "localhost,.inside,10.0.0.1"}
-    proxy = proxy_for(parse_address("http://master"), env)
-    assert proxy is not None
-    assert (proxy.host, proxy.port, proxy.userinfo) == ("proxy", 3128, "u:p")
-    for host in ("localhost", "a.inside", "10.0.0.1"):
-        assert proxy_for(parse_address(f"http://{host}"), env) is None
-    assert proxy_for(parse_address("https://master"), env) is None

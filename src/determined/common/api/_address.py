@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import Mapping, NamedTuple, Optional
+from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 DEFAULT_PORT = 8080
@@ -55,27 +54,6 @@ def canonicalize_master_url(text: str) -> str:
     """The canonical form of a master's address, with scheme, host and port."""
     address = parse_address(text)
     return f"{address.scheme}://{address.origin}{address.path}"
-
-
-def proxy_for(
-    address: ServerAddress, env: Optional[Mapping[str, str]] = None
-) -> Optional[ServerAddress]:
-    """The proxy for an address, from HTTP_PROXY, HTTPS_PROXY and NO_PROXY (in any case)."""
-    env = os.environ if env is None else env
-    name = f"{address.scheme}_proxy"
-    value = env.get(name) or env.get(name.upper()) or env.get("all_proxy") or env.get("ALL_PROXY")
-    if not value or _is_exempt(address.host, env.get("no_proxy") or env.get("NO_PROXY") or ""):
-        return None
-    return parse_address(value)
-
-
-def _is_exempt(host: str, no_proxy: str) -> bool:
-    for item in no_proxy.split(","):
-        suffix = item.strip().lstrip(".").rsplit(":", 1)[0] if item.count(":") == 1 else item
-        suffix = suffix.strip().lstrip(".").lower()
-        if suffix == "*" or (suffix and (host == suffix or host.endswith("." + suffix))):
-            return True
-    return False
 
 
 def _userinfo(parts: SplitResult) -> str:

@@ -151,6 +151,10 @@ class Connection:
             on_progress(min(start + PIECE_BYTES, len(body)), len(body))
         return Answer(self._reader, method)
 
+    def leave_socket(self) -> None:
+        """Stop reading; the socket stays open for another protocol."""
+        self._reader.close()
+
     def close(self) -> None:
         self._reader.close()
         self.sock.close()

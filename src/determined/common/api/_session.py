@@ -21,8 +21,9 @@ from typing import (
 from urllib.parse import urlencode
 
 from determined.common.api import _retry, errors
-from determined.common.api._address import canonicalize_master_url
+from determined.common.api._address import canonicalize_master_url, parse_address
 from determined.common.api._http import Disconnected
+from determined.common.api._proxy import ProxyError, failure_through, is_answer_of_proxy
 from determined.common.api._transport import Response, Transport
 from determined.common.api.certs import Cert, problem_in_words
 
@@ -143,6 +144,12 @@ class BaseSession:
 
     def _check(self, response: Response, request: Tuple[Any, ...]) -> Response:
         """Return a response below 300, else raise; task sessions extend this."""
+        proxy, status = self._transport.proxy, response.status_code
+        kind = response.headers.get("content-type", "")
+        if proxy and is_answer_of_proxy(status, kind):
+            reason = f"it answered {status} {response.reason}".rstrip()
+            text = failure_through(proxy, parse_address(self.master), reason)
+            raise errors.MasterNotFoundException(text)
         raise_for_status(response, self.master)
         return response
 
@@ -215,13 +222,20 @@ class BaseSession:
         return isinstance(outcome, ConnectionRefusedError) or self.retry.covers(method)
 
     def _not_found(self, error: Exception) -> errors.MasterNotFoundException:
+        if isinstance(error, ProxyError):
+            return errors.MasterNotFoundException(str(error))
         is_https = self.master.startswith("https:")
         known = problem_in_words(error) if is_https else None
-        if isinstance(error, (Disconnected, ConnectionResetError)) and not is_https:
+        proxy = self._transport.proxy
+        is_cut = isinstance(error, (Disconnected, ConnectionResetError))
+        if is_cut and not is_https and proxy is None:
             known = "it closed the connection without a response; if it serves HTTPS, use https://"
         if known:
             return errors.MasterNotFoundException(f"the master at {self.master}: {known}.")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        if proxy is not None:
+            text = failure_through(proxy, parse_address(self.master), reason)
+            return errors.MasterNotFoundException(text)
         return errors.MasterNotFoundException(
             f"no answer from the master at {self.master}: {reason}. Is it running, and is this "
             "its address? Set it with -m or DET_MASTER; 'det deploy local cluster-up' starts one."

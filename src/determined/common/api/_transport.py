@@ -10,14 +10,14 @@ import threading
 from base64 import b64encode
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from determined.common.api._address import ServerAddress, parse_address, proxy_for
+from determined.common.api._address import ServerAddress, parse_address
 from determined.common.api._http import (
     Answer,
-    BadHTTPResponse,
     Connection,
     Disconnected,
     UploadProgress,
 )
+from determined.common.api._proxy import Proxy, ProxyError, failure_through, proxy_for
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
@@ -105,7 +105,7 @@ class Transport:
 
     def __init__(self, master: str, cert: Optional[Cert] = None) -> None:
         self._address = parse_address(master)
-        self._proxy = proxy_for(self._address)
+        self.proxy = proxy_for(self._address)
         self._cert = cert or Cert()
         self._tls: Any = None
         self._lock = threading.Lock()
@@ -164,13 +164,13 @@ class Transport:
 
     def _target(self, path: str) -> str:
         target = self._address.path + path
-        if self._proxy is not None and self._address.scheme == "http":
+        if self.proxy is not None and self._address.scheme == "http":
             return f"http://{self._address.origin}{target}"
         return target
 
     def _proxy_headers(self) -> Dict[str, str]:
         """Proxy headers for plain HTTP requests; for TLS they are sent with CONNECT."""
-        return _credentials(self._proxy) if self._address.scheme == "http" else {}
+        return _credentials(self.proxy) if self._address.scheme == "http" else {}
 
     def _take(self) -> Tuple[Connection, bool]:
         """A connection, and whether it was used before."""
@@ -188,13 +188,12 @@ class Transport:
             self._drop(connection)  # the master closed it while it was idle
 
     def _open(self) -> Connection:
-        to = self._proxy or self._address
-        sock = socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+        sock = _dial(self._address, self.proxy)
         try:
             _keep_alive(sock)
             if self._address.scheme == "https":
                 self._tls = self._tls or self._cert.ssl_context()
-                sock = _wrap(sock, self._address, self._proxy, (self._tls, self._cert.name))
+                sock = _wrap(sock, self._address, self.proxy, (self._tls, self._cert.name))
         except BaseException:
             sock.close()
             raise
@@ -224,8 +223,7 @@ def connect(address: ServerAddress, cert: Cert) -> socket.socket:
         OSError: the connection failed.
     """
     proxy = proxy_for(address)
-    to = proxy or address
-    sock = socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+    sock = _dial(address, proxy)
     try:
         _keep_alive(sock)
         if address.scheme == "https":
@@ -238,10 +236,21 @@ def connect(address: ServerAddress, cert: Cert) -> socket.socket:
         raise
 
 
+def _dial(address: ServerAddress, proxy: Optional[Proxy]) -> socket.socket:
+    """A TCP connection to the proxy, or to the master."""
+    to = proxy.address if proxy else address
+    try:
+        return socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+    except OSError as error:
+        if proxy is None:
+            raise
+        raise _unreachable(proxy, address, error) from error
+
+
 def _wrap(
     sock: socket.socket,
     address: ServerAddress,
-    proxy: Optional[ServerAddress],
+    proxy: Optional[Proxy],
     tls: Tuple[Any, Optional[str]],
 ) -> socket.socket:
     if proxy is not None:
@@ -251,12 +260,22 @@ def _wrap(
     return wrapped
 
 
-def _pass(sock: socket.socket, address: ServerAddress, proxy: ServerAddress) -> None:
+def _pass(sock: socket.socket, address: ServerAddress, proxy: Proxy) -> None:
     """Send CONNECT to a proxy."""
     through = Connection(sock, address.origin)
-    answer = through.exchange("CONNECT", address.origin, _credentials(proxy), None)
+    try:
+        answer = through.exchange("CONNECT", address.origin, _credentials(proxy), None)
+    except OSError as error:
+        raise _unreachable(proxy, address, error) from error
+    finally:
+        through.leave_socket()
     if answer.status >= 300:
-        raise BadHTTPResponse(f"the proxy {proxy.origin} answered {answer.status}")
+        reason = f"it answered {answer.status} {answer.reason}".rstrip()
+        raise ProxyError(failure_through(proxy, address, reason))
+
+
+def _unreachable(proxy: Proxy, address: ServerAddress, error: OSError) -> ProxyError:
+    return ProxyError(failure_through(proxy, address, error.strerror or str(error)))
 
 
 def _exchange(
@@ -269,10 +288,11 @@ def _exchange(
     return connection.exchange(*request, on_progress)
 
 
-def _credentials(proxy: Optional[ServerAddress]) -> Dict[str, str]:
-    if proxy is None or not proxy.userinfo:
+def _credentials(proxy: Optional[Proxy]) -> Dict[str, str]:
+    userinfo = proxy.address.userinfo if proxy else ""
+    if not userinfo:
         return {}
-    return {"Proxy-Authorization": "Basic " + b64encode(proxy.userinfo.encode()).decode()}
+    return {"Proxy-Authorization": "Basic " + b64encode(userinfo.encode()).decode()}
 
 
 def _is_readable(sock: socket.socket) -> bool:
