@@ -47,6 +47,29 @@ def test_ignored_files_stay_and_so_do_byte_code_and_version_control(tmp_path: Pa
     assert paths(tmp_path) == ["data", "data/keep", "p", "p/m.py"]
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_byte_order_mark_belongs_to_no_pattern(tmp_path: Path, line_end: str) -> None:
+    (tmp_path / "data.bin").write_text("x")
+    (tmp_path / ".detignore").write_bytes(f"\ufeffdata.bin{line_end}*.log{line_end}".encode())
+    assert context.read(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [(b"a\nb\xff\n", "line 2: byte 0xff"), ("*.log".encode("utf-16"), "line 1: byte 0xff")],
+)
+def test_an_ignore_file_of_another_encoding_is_named_with_its_line(
+    tmp_path: Path, content: bytes, place: str
+) -> None:
+    file = tmp_path / ".detignore"
+    file.write_bytes(content)
+    with pytest.raises(context.ContextError) as error:
+        context.read(tmp_path)
+    assert str(error.value) == (
+        f"ignore file '{file}', {place} is not UTF-8 text: save it as UTF-8"
+    )
+
+
 def test_an_ignored_directory_is_not_even_looked_into(tmp_path: Path) -> None:
     write(tmp_path, {"secret/x": "", "m.py": "", ".detignore": "secret/\n"})
     (tmp_path / "secret" / "out").symlink_to("/etc/hostname")

@@ -33,6 +33,9 @@ CASES = [
     ("a*b", "a/b", False),
     (".*", ".hidden", True),
     ("a.b", "aXb", False),
+    ("[z-a]", "b", False),
+    ("[[a].py", "[.py", True),
+    ("[a&&b].py", "&.py", True),
 ]
 
 

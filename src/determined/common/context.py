@@ -9,7 +9,7 @@ import pathlib
 import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
-from determined.common import ignore
+from determined.common import ignore, text_file
 
 LIMIT_BYTES = 96 << 20
 """The master's limit for one request."""
@@ -62,8 +62,8 @@ def read(
 
     Raises:
         ContextError: the directory does not exist; a name occurs twice; an entry is unreadable, is
-            neither file nor directory, or links out of the directory; or the files exceed the
-            limit.
+            neither file nor directory, or links out of the directory; `.detignore` is not UTF-8;
+            or the files exceed the limit.
     """
     entries = list(_entries_of_root(pathlib.Path(root))) if root is not None else []
     for include in includes:
@@ -91,7 +91,10 @@ def _entries_of_root(root: pathlib.Path) -> Iterator[_Entry]:
     lines = [*_NEVER]
     own = root / _IGNORE_FILE
     if own.is_file():
-        lines += own.read_text(encoding="utf-8").splitlines()
+        try:
+            lines += text_file.read(own, "ignore file").splitlines()
+        except text_file.TextFileError as error:
+            raise ContextError(str(error)) from None
     yield from _walk(root.resolve(), root.resolve(), "", ignore.Ignore(lines))
 
 

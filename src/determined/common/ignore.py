@@ -45,7 +45,11 @@ def _rule(line: str) -> _Rule | None:
     if not text:
         return None
     prefix = "" if is_anchored else "(?:.*/)?"
-    return _Rule(re.compile(prefix + _regex(text) + r"\Z", re.S), is_negated, only_directories)
+    try:
+        pattern = re.compile(prefix + _regex(text) + r"\Z", re.S)
+    except re.error:
+        return None  # such as `[z-a]`, which matches nothing
+    return _Rule(pattern, is_negated, only_directories)
 
 
 def _regex(glob: str) -> str:
@@ -62,8 +66,9 @@ def _regex(glob: str) -> str:
             out, at = out + "[^/]", at + 1
         elif glob[at] == "[" and "]" in glob[at + 2 :]:
             end = glob.index("]", at + 2)
-            body = glob[at + 1 : end].replace("\\", "\\\\")
-            body = "^" + body[1:] if body[0] in "!^" else body
+            body = glob[at + 1 : end]
+            negation, body = ("^", body[1:]) if body[0] in "!^" else ("", body)
+            body = negation + re.sub(r"([^\w-])", r"\\\1", body)
             out, at = f"{out}[{body}]", end + 1
         else:
             at += 1 if glob[at] == "\\" and at + 1 < len(glob) else 0

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Sequence
 
 from determined.cli import errors
-from determined.common import config_text
+from determined.common import config_text, text_file
 
 
 def read(path: str, what: str = "config file") -> str:
     """The text of a file that the user names. Raises CliError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except IsADirectoryError:
-        raise errors.CliError(f"{what} '{path}' is a directory: name a YAML file") from None
-    except OSError as error:
-        raise errors.CliError(f"{what} '{path}': {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise errors.CliError(
-            f"{what} '{path}': byte {error.start + 1} is not UTF-8 text: save it as UTF-8"
-        ) from None
+        return text_file.read(path, what, "YAML file")
+    except text_file.TextFileError as error:
+        raise errors.CliError(str(error)) from None
 
 
 def load(path: str, what: str = "config file") -> Any:
     """The content of a YAML file as plain JSON data. Raises CliError."""
     try:
-        return json.loads(json.dumps(config_text.load(read(path, what), path)))
+        return config_text.plain(config_text.load(read(path, what), path), path)
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 

@@ -240,7 +240,10 @@ def read(path: str) -> Dict[str, Any]:
 
     text = config_file.read(path)
     try:
-        return _plain(config_text.load(text, path)) if text.strip() else {}
+        if not text.strip():
+            return {}
+        config: Dict[str, Any] = config_text.plain(config_text.load(text, path), path)
+        return config
     except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 
@@ -267,17 +270,6 @@ def _make_storage(
             f"the checkpoint directory {path} cannot be created: {reason}; choose a writable "
             "directory with --storage-host-path"
         ) from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    for kind in (bool, int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    return value
 
 
 def _gpu_indexes() -> List[str]:

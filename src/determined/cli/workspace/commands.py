@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional
 
 from determined.cli import connect, errors, pagination
 from determined.cli.arguments import YES, confirm
+from determined.cli.config import config_file
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import full_json, show
 from determined.cli.workspace import lookup, namespaces, project
@@ -235,14 +236,12 @@ def _storage(args: argparse.Namespace) -> Optional[Dict[str, Any]]:
     try:
         if args.checkpoint_storage_config_file is not None:
             name = args.checkpoint_storage_config_file
-            with open(name, encoding="utf-8") as file:
-                text = file.read()
+            text = config_file.read(name, "storage config file")
         if text is None:
             return None
-        return {str(key): value for key, value in config_text.load(text, name).items()}
-    except OSError as error:
-        raise errors.CliError(f"storage config file '{name}': {error.strerror}") from None
-    except (UnicodeDecodeError, config_text.ConfigTextError) as error:
+        config: Dict[str, Any] = config_text.plain(config_text.load(text, name), name)
+        return config
+    except config_text.ConfigTextError as error:
         raise errors.CliError(str(error)) from None
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import socket
 from typing import Any, BinaryIO, Callable, Dict, Iterator, Mapping, Optional
 
+from determined.common.api.errors import InvalidRequestException
+
 MAX_LINE_BYTES = 1 << 16
 MAX_HEADERS = 256
 PIECE_BYTES = 1 << 18
@@ -129,7 +131,8 @@ class Connection:
 
         Raises:
             OSError: the connection failed; `Disconnected` if there was no response.
-            ValueError: a header or the target contains a control character.
+            InvalidRequestException: a header or the target contains a character that HTTP does not
+                allow there.
         """
         all_headers = {"Host": self._host, **headers}
         if body is not None or method in _WITH_BODY:
@@ -138,10 +141,16 @@ class Connection:
         lines += [f"{name}: {value}" for name, value in all_headers.items()]
         for line in lines:
             if any(character < " " or character == "\x7f" for character in line):
-                raise ValueError(f"a control character in {line!r}")
+                raise InvalidRequestException(f"a control character in {_shown(line)}")
         if " " in target:
-            raise ValueError(f"a blank in the path {target!r}")
-        head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+            raise InvalidRequestException(f"a blank in the path {target!r}")
+        try:
+            head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+        except UnicodeEncodeError:
+            invalid = next(line for line in lines if max(line, default="") > "\xff")
+            raise InvalidRequestException(
+                f"a character outside of Latin-1 in {_shown(invalid)}"
+            ) from None
         if on_progress is None or body is None:
             self.sock.sendall(head + (body or b""))
             return Answer(self._reader, method)
@@ -158,6 +167,12 @@ class Connection:
     def close(self) -> None:
         self._reader.close()
         self.sock.close()
+
+
+def _shown(line: str) -> str:
+    """A line of a head for messages: of a header the name alone, since tokens are secret."""
+    name, colon, _ = line.partition(": ")
+    return f"the header {name!r}" if colon and " " not in name else repr(line)
 
 
 def _status(reader: BinaryIO) -> Any:

@@ -127,7 +127,7 @@ class Transport:
 
         Raises:
             OSError: there was no valid response.
-            ValueError: the request is invalid.
+            InvalidRequestException: the request is invalid.
         """
         request = (method, self._target(target), {**headers, **self._proxy_headers()}, body)
         connection, is_reused = self._take()
@@ -241,6 +241,8 @@ def _dial(address: ServerAddress, proxy: Optional[Proxy]) -> socket.socket:
     to = proxy.address if proxy else address
     try:
         return socket.create_connection((to.host, to.port), CONNECT_TIMEOUT_S)
+    except UnicodeError:
+        raise OSError(f"{to.host!r} is not a valid host name") from None
     except OSError as error:
         if proxy is None:
             raise
@@ -256,7 +258,10 @@ def _wrap(
     if proxy is not None:
         _pass(sock, address, proxy)
     context, name = tls
-    wrapped: socket.socket = context.wrap_socket(sock, server_hostname=name or address.host)
+    try:
+        wrapped: socket.socket = context.wrap_socket(sock, server_hostname=name or address.host)
+    except ValueError:
+        raise OSError(f"{name or address.host!r} is not a valid host name") from None
     return wrapped
 
 

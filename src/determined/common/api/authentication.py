@@ -199,7 +199,7 @@ def resolve(
             if is_of_env:
                 error.message += f" They are those of DET_USER ({name!r}) and DET_PASS."
             raise
-    in_task = env.get("DET_USER_TOKEN")
+    in_task = (env.get("DET_USER_TOKEN") or "").strip()
     if in_task and (user is None or user == env.get("DET_USER")):
         return Session(master, name, in_task, how.cert, how.max_retries)
     store = TokenStore(master)

@@ -36,6 +36,10 @@ class MasterNotFoundException(BadRequestException):
     """No master responded at the address."""
 
 
+class InvalidRequestException(BadRequestException, ValueError):
+    """The call cannot be sent, for its address, a header or a token has invalid characters."""
+
+
 class APIException(BadRequestException):
     """The master refused the call.
 

@@ -6,7 +6,7 @@ import os
 import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
-from determined.common import config_text, context, submit
+from determined.common import config_text, context, submit, text_file
 from determined.common.api import authentication, certs, errors
 from determined.common.experimental import checkpoint, experiment, lists, metrics, registry, trial
 from determined.common.experimental import user as users
@@ -15,6 +15,7 @@ from determined.common.experimental.enums import ExperimentSortBy, ExperimentSta
 from determined.errors import EnterpriseOnlyError
 
 PathLike = Union[str, "os.PathLike[str]"]
+_UNUSABLE = (config_text.ConfigTextError, context.ContextError, text_file.TextFileError)
 
 
 class Determined(registry.Registry):
@@ -109,13 +110,15 @@ class Determined(registry.Registry):
             includes: further files and directories.
 
         Raises:
-            ValueError: the config is not a mapping, or the directory cannot be sent.
+            ValueError: the config is not a mapping of plain values, its file is not UTF-8, or the
+                directory cannot be sent.
+            OSError: the config file cannot be read.
             BadRequestException: the master refused it.
         """
         try:
             text = _text_of(config)
             files = context.read(model_dir, includes or ())
-        except (config_text.ConfigTextError, context.ContextError) as error:
+        except _UNUSABLE as error:
             raise ValueError(str(error)) from error
         new = submit.Submission(text, files, project_id=project_id, template=template)
         body = submit.create(self._session, new)
@@ -240,9 +243,9 @@ def _no_oauth() -> EnterpriseOnlyError:
 
 def _text_of(config: Union[str, pathlib.Path, Dict[str, Any]]) -> str:
     if isinstance(config, dict):
-        return config_text.dump(config)
+        return config_text.dump(config_text.plain(config, "config"))
     if not isinstance(config, (str, pathlib.Path)):
         raise ValueError(f"config must be a mapping or a path, not {type(config).__name__}")
-    text = pathlib.Path(config).read_text(encoding="utf-8")
+    text = text_file.decoded(pathlib.Path(config).read_bytes(), config, "config file")
     config_text.load(text, str(config))
     return text

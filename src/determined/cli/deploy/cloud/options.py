@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import ipaddress
-import pathlib
 import re
 from typing import Any, Dict, Optional, Sequence
 
 from determined.cli import errors
+from determined.common import text_file
 
 _PERIOD = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 
@@ -151,9 +151,9 @@ def _content(option: str, path: Optional[str]) -> str:
     if not path:
         return ""
     try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise errors.CliError(f"{option} {path}: {errors.in_words(error)}") from None
+        return text_file.read(path, option)
+    except text_file.TextFileError as error:
+        raise errors.CliError(str(error)) from None
 
 
 def _pairs(option: str, pairs: Optional[Sequence[str]]) -> Dict[str, str]:
