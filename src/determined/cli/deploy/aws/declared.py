@@ -92,6 +92,30 @@ COMMAND = Command(
             "list|ls", "list the clusters of a region", f"{_HERE}.down:list_clusters", _ACCOUNT
         ),
         Command(
+            "policies",
+            "print IAM policies for masters and agents, as JSON",
+            f"{_HERE}.show_policies:show",
+            (
+                arg(
+                    "policies",
+                    nargs="*",
+                    metavar="POLICY",
+                    help="instances, fleets, spot, pass-role, storage, logs, log-group, metrics, "
+                    "prices or up (default: the first three, and those that the options are for)",
+                ),
+                arg("--agent-role", metavar="ARN", help="role of the agents' instance profile"),
+                arg("--bucket", metavar="NAME", help="bucket of the checkpoints"),
+                arg("--cluster-id", metavar="NAME", help="cluster, for the policy up"),
+                arg("--log-group", metavar="NAME", help="group of CloudWatch Logs"),
+                arg(
+                    "--tag",
+                    metavar="KEY=VALUE",
+                    help="tag_key and tag_value of the provider: without it, the policies let a "
+                    "master end all machines",
+                ),
+            ),
+        ),
+        Command(
             "prices",
             "print the prices of instance types",
             f"{_HERE}.prices:show_prices",

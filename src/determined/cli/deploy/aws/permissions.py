@@ -7,35 +7,12 @@ events.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from determined.cli.deploy.aws import account
+from determined.cli.deploy.aws import account, needs
 from determined.cli.deploy.aws.account import Account
+from determined.cli.deploy.aws.needs import ArnPlace, ResourceActions
 from determined.cli.deploy.aws.options import Options
-from determined.cli.deploy.aws.secret import name_of
-
-_SUFFIX = "0A1B2C3D4E5F"
-"""CloudFormation appends twelve characters like these to the names that it makes."""
-_STACK = ("CreateStack", "DeleteStack", "DescribeStackEvents", "DescribeStackResource")
-_STACKS = (*_STACK, "DescribeStacks", "UpdateStack")
-_ROLE = ("CreateRole", "DeleteRole", "DeleteRolePolicy", "GetRole", "PassRole", "PutRolePolicy")
-_PROFILE = ("CreateInstanceProfile", "DeleteInstanceProfile", "GetInstanceProfile")
-_PROFILES = (*_PROFILE, "AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile")
-_BUCKET = ("CreateBucket", "PutBucketPublicAccessBlock", "PutEncryptionConfiguration")
-_SECRET = ("CreateSecret", "DeleteSecret", "GetSecretValue", "PutSecretValue", "TagResource")
-_DATABASE = ("CreateDBInstance", "CreateDBSnapshot", "DeleteDBInstance", "DescribeDBInstances")
-_SUBNETS = ("CreateDBSubnetGroup", "DeleteDBSubnetGroup", "DescribeDBSubnetGroups")
-_MOUNTS = ("CreateMountTarget", "DeleteMountTarget", "DescribeMountTargets")
-_FILES = ("CreateFileSystem", "DescribeFileSystems")
-_LOGS = ("CreateLogGroup", "DeleteLogGroup", "DescribeLogGroups", "PutRetentionPolicy")
-
-
-class ActionsOn(NamedTuple):
-    """Actions on a resource of the stack."""
-
-    actions: List[str]
-    resource: str
-    """Its ARN. Its name is like the one that CloudFormation will make."""
 
 
 class Caller(NamedTuple):
@@ -47,35 +24,6 @@ class Caller(NamedTuple):
     partition: str
     number: str
     """Of the account."""
-
-
-def needs(options: Options, region: str, caller: Caller) -> Iterator[ActionsOn]:
-    """The actions that the stack needs, on resources with names like those it will make."""
-    stack, number = options.stack, caller.number
-
-    def need(service: str, actions: Tuple[str, ...], place: str, name: str) -> ActionsOn:
-        arn = f"arn:{caller.partition}:{service}:{place}:{name}"
-        return ActionsOn([f"{service}:{action}" for action in actions], arn)
-
-    here, everywhere = f"{region}:{number}", f":{number}"
-    yield need("cloudformation", _STACKS, here, f"stack/{stack}/{_SUFFIX.lower()}")
-    yield need("iam", _ROLE, everywhere, f"role/{stack}-AgentRole-{_SUFFIX}")
-    yield need("iam", _PROFILES, everywhere, f"instance-profile/{stack}-AgentProfile-{_SUFFIX}")
-    bucket = f"{stack}-checkpointbucket-{_SUFFIX}".lower()
-    yield need("s3", _BUCKET, ":", bucket)
-    yield need("s3", ("PutObject",), ":", f"{bucket}/deploy/determined.whl")
-    secret = f"secret:{name_of(options.cluster_id)}-{_SUFFIX[:6]}"
-    yield need("secretsmanager", _SECRET, here, secret)
-    if options.has_rds:
-        yield need("rds", _DATABASE, here, f"db:{stack}-database-{_SUFFIX}".lower())
-        if options.has_own_network:
-            yield need("rds", _SUBNETS, here, f"subgrp:{stack}-databasesubnets-{_SUFFIX}".lower())
-    if options.has_efs:
-        files = options.efs_id or f"fs-{_SUFFIX.lower()}"
-        made = () if options.efs_id else _FILES
-        yield need("elasticfilesystem", (*_MOUNTS, *made), here, f"file-system/{files}")
-    if options.log_group:
-        yield need("logs", _LOGS, here, f"log-group:{options.log_group}")
 
 
 def problems(options: Options, access: Account) -> List[str]:
@@ -94,7 +42,8 @@ def problems(options: Options, access: Account) -> List[str]:
         if not caller.arn:
             _say_unchecked("IAM's simulator takes users and roles alone")
             return []
-        for need in needs(options, access.region, caller):
+        place = ArnPlace(caller.partition, access.region, caller.number)
+        for need in needs.of(needs.made_by(options), place, needs.EXAMPLE):
             denied, unknown = _simulated(access, caller, need)
             undecided += unknown
             if denied:
@@ -128,7 +77,9 @@ def _caller(access: Account) -> Caller:
     return Caller(found, kind == "root", partition, number)
 
 
-def _simulated(access: Account, caller: Caller, need: ActionsOn) -> Tuple[List[str], List[str]]:
+def _simulated(
+    access: Account, caller: Caller, need: ResourceActions
+) -> Tuple[List[str], List[str]]:
     """The actions that are denied, and those that the simulator cannot decide."""
     pages = access.client("iam").get_paginator("simulate_principal_policy")
     asked: Dict[str, Any] = {"ActionNames": need.actions, "ResourceArns": [need.resource]}

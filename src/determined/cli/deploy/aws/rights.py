@@ -4,43 +4,33 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from determined.cli.deploy.aws import data
+from determined.cli.deploy.aws import data, policies
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.secret import name_of
 
-_FOR_ALL_POOLS = (
-    "ec2:DescribeInstances",
-    "ec2:DescribeImages",
-    "ec2:RunInstances",
-    "ec2:CreateTags",
-    "ec2:CreateFleet",
-    "ec2:CreateLaunchTemplate",
-    "ec2:DescribeLaunchTemplates",
-)
-_OF_ITS_MACHINES = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
-_OBJECTS = ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
 _CHANGES = ("s3:PutObject", "s3:DeleteObject")
-_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
-_LOGS = ("logs:CreateLogStream", "logs:PutLogEvents")
 _SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:%s-??????"
 """AWS appends six characters to the name of a secret."""
 
 
 def resources(options: Options) -> Dict[str, Any]:
     """Roles and instance profiles of master and agents."""
-    storage = [
-        _statement(_BUCKET, {"Fn::GetAtt": ["CheckpointBucket", "Arn"]}),
-        _statement(_OBJECTS, {"Fn::Sub": "${CheckpointBucket.Arn}/*"}),
-    ]
-    watched = [*storage, *(_monitoring() if options.log_group else ())]
-    machines = _statement(_OF_ITS_MACHINES, "*")
-    machines["Condition"] = {"StringEquals": {"aws:ResourceTag/managed_by": options.tag_value}}
-    secret = name_of(options.cluster_id)
+    places = {
+        policies.AGENT_ROLE: {"Fn::GetAtt": ["AgentRole", "Arn"]},
+        policies.BUCKET: {"Fn::GetAtt": ["CheckpointBucket", "Arn"]},
+        policies.OBJECTS: {"Fn::Sub": "${CheckpointBucket.Arn}/*"},
+        policies.LOG_GROUP: {"Fn::GetAtt": [data.LOGS, "Arn"]},
+    }
+
+    def of(*names: str) -> List[Dict[str, Any]]:
+        tag = ("managed_by", options.tag_value)
+        return [one for name in names for one in policies.statements(name, places, tag)]
+
+    watched = of("storage", *(("logs", "metrics") if options.log_group else ()))
+    secret = {"Fn::Sub": _SECRET % name_of(options.cluster_id)}
     master = [
-        _statement(_FOR_ALL_POOLS, "*"),
-        machines,
-        _statement(["iam:PassRole"], {"Fn::GetAtt": ["AgentRole", "Arn"]}),
-        _statement(["secretsmanager:GetSecretValue"], {"Fn::Sub": _SECRET % secret}),
+        *of("instances", "fleets", *(("spot",) if options.spot else ()), "pass-role"),
+        policies.statement(["secretsmanager:GetSecretValue"], secret),
         *watched,
     ]
     return {
@@ -54,14 +44,7 @@ def resources(options: Options) -> Dict[str, Any]:
 def _not_the_wheel() -> Dict[str, Any]:
     """Agents and their tasks may not change what the master installs."""
     wheels = {"Fn::Sub": "${CheckpointBucket.Arn}/deploy/*"}
-    return {**_statement(_CHANGES, wheels), "Effect": "Deny"}
-
-
-def _monitoring() -> List[Dict[str, Any]]:
-    """Journals to the stack's group, and metrics to the one namespace; both alone."""
-    metrics = _statement(["cloudwatch:PutMetricData"], "*")
-    metrics["Condition"] = {"StringEquals": {"cloudwatch:namespace": "Determined"}}
-    return [_statement(_LOGS, {"Fn::GetAtt": [data.LOGS, "Arn"]}), metrics]
+    return {**policies.statement(_CHANGES, wheels), "Effect": "Deny"}
 
 
 def _role(statements: List[Dict[str, Any]]) -> Dict[str, Any]:
@@ -72,12 +55,12 @@ def _role(statements: List[Dict[str, Any]]) -> Dict[str, Any]:
     }
     policy = {
         "PolicyName": "determined",
-        "PolicyDocument": {"Version": "2012-10-17", "Statement": statements},
+        "PolicyDocument": policies.document(statements),
     }
     return {
         "Type": "AWS::IAM::Role",
         "Properties": {
-            "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [machines]},
+            "AssumeRolePolicyDocument": policies.document([machines]),
             "Policies": [policy],
         },
     }
@@ -85,7 +68,3 @@ def _role(statements: List[Dict[str, Any]]) -> Dict[str, Any]:
 
 def _profile(role: str) -> Dict[str, Any]:
     return {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": role}]}}
-
-
-def _statement(actions: Any, resource: Any) -> Dict[str, Any]:
-    return {"Effect": "Allow", "Action": list(actions), "Resource": resource}
