@@ -142,8 +142,10 @@ def test_the_page_of_gcp_works_as_it_stands(
         key = {"GOOGLE_APPLICATION_CREDENTIALS": "/home/key.json"}
         reader = Reader(root, {**gcp.variables(), **key})
         said = reader.follow("deploy-gcp.md", cluster)
-    ups = [text for line, text in said.items() if " gcp up " in line]
+    ups = [text for line, text in said.items() if " gcp up " in line and "--dry-run" not in line]
     assert len(ups) == 2
+    [shared] = [text for line, text in said.items() if "net-host" in line]
+    assert "roles/compute.networkUser" in shared
     assert "The master is at http://203.0.113." in ups[0]
     assert "Created experiment" in said["det experiment create config.yaml ."]
     assert "lab" in said["det deploy gcp list --project-id lab-1"]

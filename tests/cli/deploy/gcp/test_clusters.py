@@ -316,6 +316,39 @@ def test_a_network_is_used_if_it_exists_and_left_to_its_users(
     assert "global/networks/shared" in gcp.resources
 
 
+def test_a_shared_network_is_left_to_the_administrators_of_its_project(
+    det: Det, gcp: GoogleProject
+) -> None:
+    below = "https://x/compute/v1/projects/net-host/regions/us-west1/subnetworks/west"
+    gcp.resources["global/networks/shared"] = {"name": "shared", "subnetworks": [below]}
+    gcp.resources["regions/us-west1/subnetworks/west"] = {"name": "west"}
+    path = "projects/net-host/global/networks/shared"
+    out = up(det, "--network", path)
+    [interface] = gcp.instances[MASTER]["networkInterfaces"]
+    assert interface["network"] == path
+    assert interface["subnetwork"] == "projects/net-host/regions/us-west1/subnetworks/west"
+    assert f'"network": "{path}"' in script_of(gcp)
+    assert [one for one in gcp.resources if "firewalls" in one] == []
+    role, *rules = [line.strip() for line in out.splitlines() if "gcloud" in line]
+    master = "serviceAccount:det-lab-master@lab-1.iam.gserviceaccount.com"
+    assert role == (
+        f"gcloud projects add-iam-policy-binding net-host --member {master} "
+        "--role roles/compute.networkUser"
+    )
+    assert len(rules) == 4
+    assert rules[-1] == (
+        "gcloud compute firewall-rules create determined-lab-in-cluster --project net-host "
+        "--network shared --direction INGRESS --allow tcp:0-65535 --target-tags "
+        "determined-lab-agent --source-tags determined-lab-master,determined-lab-agent"
+    )
+    up(det, "--network", path)  # the same cluster
+    refused = det(*UP, "--network", "shared")
+    assert f"network {path}, and cannot be moved; give --network {path}" in refused.err
+    removed = det(*DOWN, "--yes").out
+    assert "rules and a role in the project net-host" in removed
+    assert "determined-lab-in-cluster --project net-host;" in removed
+
+
 def test_a_network_of_the_cluster_that_others_use_stays(det: Det, gcp: GoogleProject) -> None:
     up(det)
     network = f"projects/{PROJECT}/global/networks/determined-lab"

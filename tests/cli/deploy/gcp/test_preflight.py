@@ -114,6 +114,11 @@ def nothing(gcp: GoogleProject) -> None:
                 "the secret determined-lab exists and is no secret of this cluster",
             ],
         ),
+        (
+            nothing,
+            ("--network", "projects/net-host/global/networks/shared"),
+            ["there is no such network, or the project net-host does not share it"],
+        ),
         (narrow_network, ("--network", "east"), ["--network east has no subnetwork in us-west1"]),
     ],
 )

@@ -21,9 +21,8 @@ class Cluster:
         self._options = options
 
     def make_network(self) -> None:
-        """Make network, firewalls and address; change the rules of firewalls that differ."""
-        self._make(plan.network(self._options))
-        for resource in plan.firewalls(self._options, self._calls.project):
+        """Make network and firewalls; change the rules of firewalls that differ."""
+        for resource in plan.networking(self._options, self._calls.project):
             found = self._make(resource)
             if found is not None and _rules(found) != _rules(resource.body):
                 print(f"  {resource.path}: changed", flush=True)

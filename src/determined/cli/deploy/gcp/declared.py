@@ -106,7 +106,11 @@ COMMAND = Command(
                 _KEYPATH,
                 arg("--region", default="us-west1", help="of all machines"),
                 arg("--zone", help="(default: zone b of the region)"),
-                arg("--network", help="created if it is missing (default: one of the cluster)"),
+                arg(
+                    "--network",
+                    help="created if it is missing (default: one of the cluster); "
+                    "projects/PROJECT/global/networks/NAME for one that another project shares",
+                ),
                 arg(
                     "--add-label",
                     dest="add_tag",

@@ -15,7 +15,6 @@ from determined.cli.deploy.gcp.rights import Rights
 from determined.cli.deploy.gcp.secret import GcpSecret
 
 _OFF = ("TERMINATED", "STOPPED")
-_RULES = ("to-master", "to-agents", "agents-to-master", "in-cluster")
 
 
 def down(args: argparse.Namespace) -> None:
@@ -60,7 +59,9 @@ class Remains:
         self._addresses = self._all("addresses", "master", f'name = "{name}"')
         self._rules = [
             path
-            for path in (f"global/firewalls/{names.of_cluster(cluster_id, r)}" for r in _RULES)
+            for path in (
+                f"global/firewalls/{names.of_cluster(cluster_id, r)}" for r in names.RULES
+            )
             if self._is_ours(path)
         ]
         self._networks = self._own_networks()
@@ -82,6 +83,8 @@ class Remains:
                 self._calls.change("POST", f"{_path(machine, 'instances')}/stop")
         self._end_agents()
         kept += [self._snapshot(disk) for disk in self._disks]
+        shared = (_remains_in_host(one, self._id, self._calls.project) for one in self._machines)
+        kept += [line for line in shared if line]
         for machine in self._machines:
             self._delete(_path(machine, "instances"))
         for disk in self._disks:
@@ -173,6 +176,20 @@ class Remains:
             if error.status != 404:
                 raise
         print(f"  {path}: deleted", flush=True)
+
+
+def _remains_in_host(machine: Dict[str, Any], cluster_id: str, project: str) -> str:
+    """A line on what stays in the project that shares the network of a master; empty without."""
+    host = names.project_of(names.network_of(machine))
+    if host in ("", project):
+        return ""
+    rules = " ".join(names.of_cluster(cluster_id, rule) for rule in names.RULES)
+    member = f"serviceAccount:{names.email(cluster_id, 'master', project)}"
+    return (
+        f"rules and a role in the project {host}, for its administrators: gcloud compute "
+        f"firewall-rules delete {rules} --project {host}; gcloud projects "
+        f"remove-iam-policy-binding {host} --member {member} --role {names.USES_NETWORK}"
+    )
 
 
 def _path(resource: Dict[str, Any], kind: str) -> str:

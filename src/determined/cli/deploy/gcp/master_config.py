@@ -62,7 +62,7 @@ def values(options: GcpOptions, project: str, subnetwork: str) -> Dict[str, str]
         project: its id.
         subnetwork: the path of the subnetwork of all machines.
     """
-    network = f"projects/{project}/global/networks/{options.network}"
+    network = options.network_path(project)
     place = {"network": network, "subnetwork": subnetwork, "external_ip": True}
     kind = {
         "machine_type": options.compute_instance_type,

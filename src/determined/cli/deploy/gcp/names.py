@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any, Dict
 
 LABEL = "determined-cluster-id"
 """The label of all resources that have labels; its value is the cluster's name."""
+RULES = ("to-master", "to-agents", "agents-to-master", "in-cluster")
+"""The ends of the names of a cluster's firewall rules."""
+USES_NETWORK = "roles/compute.networkUser"
+"""The role that a master needs in a project that shares its network, to launch agents there."""
 MAX_ACCOUNT, MAX_BUCKET = 30, 63
 
 
@@ -49,6 +54,17 @@ def bucket(cluster_id: str, project: str) -> str:
 def last(url: str) -> str:
     """The name of a resource from its URL."""
     return url.rpartition("/")[2]
+
+
+def network_of(machine: Dict[str, Any]) -> str:
+    """The path of the network of a machine, which GCP answers as a URL."""
+    url = str(machine["networkInterfaces"][0].get("network", ""))
+    return url[url.find("projects/") :] if "projects/" in url else url
+
+
+def project_of(path: str) -> str:
+    """The project of a path such as `projects/PROJECT/global/networks/NAME`."""
+    return path.split("/")[1] if path.startswith("projects/") else ""
 
 
 def _hash(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from typing import Dict
+from typing import Dict, Tuple
 
 from determined.cli import errors
 from determined.cli.deploy.cloud.options import ClusterOptions, common, period
@@ -23,6 +23,7 @@ _IMAGE = re.compile(r"(?:projects/[a-z0-9.:-]+/global/images/(?:family/)?)?[a-z0
 _WORD = re.compile(r"[a-z0-9-]+")
 _SNAPSHOT = re.compile(r"(?:projects/[a-z0-9.:-]+/global/snapshots/)?[a-z0-9-]+")
 _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{3,28}[a-z0-9]")
+_NETWORK = re.compile(rf"(?:projects/({_PROJECT.pattern})/global/networks/)?({_NAME.pattern})")
 UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
 WITH_DRIVERS = (
     "projects/deeplearning-platform-release/global/images/family/"
@@ -40,6 +41,9 @@ class GcpOptions(ClusterOptions):
     region: str
     zone: str
     network: str
+    """Its name."""
+    host_project: str
+    """The project that shares the network; empty for one of the cluster's project."""
     filestore: str
     agent_disk_size: int
     agent_disk_type: str
@@ -57,6 +61,10 @@ class GcpOptions(ClusterOptions):
     def labels(self) -> Dict[str, str]:
         """The labels of all resources that have some."""
         return {**self.tags, LABEL: self.cluster_id}
+
+    def network_path(self, project: str) -> str:
+        """The path of the network of a cluster in a project."""
+        return f"projects/{self.host_project or project}/global/networks/{self.network}"
 
     @property
     def has_gpus(self) -> bool:
@@ -91,11 +99,13 @@ def read(args: argparse.Namespace) -> GcpOptions:
         CliError: a value cannot be used; the text names it and the remedy.
     """
     _check(args)
+    host, network = _network_of(args)
     found = GcpOptions(
         **common(args, args.port, "--add-label"),
         region=args.region,
         zone=args.zone or f"{args.region}-b",
-        network=args.network or of_cluster(args.cluster_id),
+        network=network,
+        host_project=host,
         filestore="" if args.no_filestore else args.filestore_address,
         agent_disk_size=args.disk_size,
         agent_disk_type=args.disk_type or "",
@@ -144,10 +154,11 @@ def _check(args: argparse.Namespace) -> None:
             f"--zone {args.zone} is not in --region {args.region}: give --region "
             f"{args.zone.rpartition('-')[0] or 'of that zone'}, or another zone"
         )
-    if args.network and not _NAME.fullmatch(args.network):
+    if args.network and not _NETWORK.fullmatch(args.network):
         raise errors.CliError(
             f"--network {args.network!r} is not a name of a network: give the name alone, of at "
-            "most 63 lower-case letters, digits and hyphens"
+            "most 63 lower-case letters, digits and hyphens, or for a network that another "
+            "project shares projects/PROJECT/global/networks/NAME"
         )
     if args.no_filestore and args.filestore_address:
         raise errors.CliError("--filestore-address and --no-filestore exclude each other")
@@ -173,6 +184,15 @@ def _check(args: argparse.Namespace) -> None:
             series.check_disk("--disk-type", machine_type, args.disk_type)
     if args.port is not None and not 0 < args.port < 65536:
         raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
+
+
+def _network_of(args: argparse.Namespace) -> Tuple[str, str]:
+    """The project that shares the network, or nothing, and its name."""
+    parts = _NETWORK.fullmatch(args.network or "")
+    if parts is None:
+        return "", of_cluster(args.cluster_id)
+    host = parts[1] or ""
+    return "" if host == args.project_id else host, parts[2]
 
 
 def _check_words(args: argparse.Namespace) -> None:

@@ -46,6 +46,13 @@ class Place:
     wheel: str
 
 
+def networking(options: GcpOptions, project: str) -> List[Resource]:
+    """The network and its rules; none in a network that another project shares."""
+    if options.host_project:
+        return []
+    return [network(options), *firewalls(options, project)]
+
+
 def network(options: GcpOptions) -> Resource:
     """The network; GCP makes a subnetwork in each region."""
     body = {
@@ -59,6 +66,7 @@ def network(options: GcpOptions) -> Resource:
 
 def own_subnetwork(options: GcpOptions, project: str) -> str:
     """The path of the subnetwork that GCP makes with the network."""
+    project = options.host_project or project
     return f"projects/{project}/regions/{options.region}/subnetworks/{options.network}"
 
 
@@ -77,6 +85,23 @@ def firewalls(options: GcpOptions, project: str) -> List[Resource]:
             options, project, "in-cluster", [agent], [all_ports], {"sourceTags": [master, agent]}
         ),
     ]
+
+
+def commands_of_host(options: GcpOptions, project: str) -> List[str]:
+    """Commands for the administrators of the project that shares the network; none without one.
+
+    The maker of a cluster seldom has rights there, so `up` makes neither rules nor the role.
+    """
+    host = options.host_project
+    if not host:
+        return []
+    rules = [_rule(one.body, options) for one in firewalls(options, project)]
+    member = f"serviceAccount:{names.email(options.cluster_id, 'master', project)}"
+    role = (
+        f"gcloud projects add-iam-policy-binding {host} --member {member} "
+        f"--role {names.USES_NETWORK}"
+    )
+    return [role, *rules]
 
 
 def address(options: GcpOptions) -> Resource:
@@ -137,7 +162,7 @@ def master(options: GcpOptions, place: Place) -> Resource:
         ],
         "networkInterfaces": [
             {
-                "network": f"projects/{project}/global/networks/{options.network}",
+                "network": options.network_path(project),
                 "subnetwork": place.subnetwork,
                 "accessConfigs": [outside],
             }
@@ -179,10 +204,21 @@ def _firewall(
     body = {
         "name": names.of_cluster(options.cluster_id, what),
         "description": names.mark(options.cluster_id),
-        "network": f"projects/{project}/global/networks/{options.network}",
+        "network": options.network_path(project),
         "direction": "INGRESS",
         "allowed": [{"IPProtocol": "tcp", "ports": ports}],
         "targetTags": targets,
         **source,
     }
     return Resource("global/firewalls", body)
+
+
+def _rule(body: Dict[str, Any], options: GcpOptions) -> str:
+    ports = ",".join(f"tcp:{port}" for port in body["allowed"][0]["ports"])
+    sources = ",".join(body.get("sourceRanges") or body["sourceTags"])
+    source = "ranges" if "sourceRanges" in body else "tags"
+    return (
+        f"gcloud compute firewall-rules create {body['name']} --project {options.host_project} "
+        f"--network {options.network} --direction INGRESS --allow {ports} --target-tags "
+        f"{','.join(body['targetTags'])} --source-{source} {sources}"
+    )

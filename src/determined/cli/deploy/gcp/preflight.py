@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy.gcp import master_config, names, permissions, plan, quotas, series
+from determined.cli.deploy.gcp import (
+    master_config,
+    names,
+    permissions,
+    plan,
+    quotas,
+    series,
+)
 from determined.cli.deploy.gcp.bucket import Bucket
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.options import GcpOptions
@@ -173,7 +180,8 @@ class GcpPreflight:
         """Resources that `up` would change must be of this cluster."""
         options, project = self._options, self._calls.project
         mark = names.mark(options.cluster_id)
-        for resource in [plan.address(options), *plan.firewalls(options, project)]:
+        rules = [] if options.host_project else plan.firewalls(options, project)
+        for resource in [plan.address(options), *rules]:
             found = self._calls.find_compute(resource.path)
             if found is not None and found.get("description") != mark:
                 self.problems.append(
@@ -217,8 +225,9 @@ class GcpPreflight:
             )
         subnetwork = self._subnetwork()
         if machine is not None:
-            network = names.last(str(machine["networkInterfaces"][0].get("network", "")))
-            if network != options.network:
+            path = names.network_of(machine)
+            network = path if names.project_of(path) != place.project else names.last(path)
+            if path != options.network_path(place.project):
                 raise errors.CliError(
                     f"--network {options.network}: the cluster {options.cluster_id} is in the "
                     f"network {network}, and cannot be moved; give --network {network}"
@@ -240,7 +249,14 @@ class GcpPreflight:
 
     def _subnetwork(self) -> str:
         options = self._options
-        network = self._calls.find_compute(plan.network(options).path)
+        path = options.network_path(self._calls.project)
+        network = self._calls.find("compute", path)
+        if network is None and options.host_project:
+            raise errors.CliError(
+                f"--network {path}: there is no such network, or the project "
+                f"{options.host_project} does not share it: gcloud compute networks list "
+                f"--project {options.host_project}"
+            )
         if network is None:
             return plan.own_subnetwork(options, self._calls.project)
         for url in network.get("subnetworks", ()):
@@ -256,7 +272,8 @@ class GcpPreflight:
         region = self._calls.find_compute(f"regions/{options.region}") or {}
         needs = quotas.regional(options, self._vcpus, found.is_new)
         self.problems += quotas.problems(needs, region.get("quotas"), options.region)
-        makes_network = self._calls.find_compute(plan.network(options).path) is None
+        path = options.network_path(project)
+        makes_network = self._calls.find("compute", path) is None
         whole = self._calls.find_compute("") or {}
         needs = quotas.of_project(options, makes_network, found.is_new)
         self.problems += quotas.problems(needs, whole.get("quotas"), project)

@@ -45,7 +45,7 @@ def of_project(options: GcpOptions, makes_network: bool, is_new: bool) -> Iterat
         yield Need("GPUS_ALL_REGIONS", options.gpu_num, False)
     if makes_network:
         yield Need("NETWORKS", 1, True)
-    if is_new:
+    if is_new and not options.host_project:
         yield Need("FIREWALLS", 4, True)
 
 

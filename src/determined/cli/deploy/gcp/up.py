@@ -57,6 +57,7 @@ def up(args: argparse.Namespace) -> None:
         access.grant(sends_logs=wanted.cloud_logging)
         grew = cluster.make_disk()
         store.put_wheel(wheel, key)
+        _say_to_host(wanted, calls.project)
         place = Place(calls.project, found.subnetwork, address, key)
         cluster.make_master(place, restarts=grew)
     url = f"{wanted.scheme}://{address}:{wanted.port}"
@@ -72,7 +73,7 @@ def up(args: argparse.Namespace) -> None:
 def requests(wanted: GcpOptions, project: str) -> List[Dict[str, Any]]:
     """All requests that make a new cluster, with their bodies, in order."""
     place = Place(project, plan.own_subnetwork(wanted, project), "", "KEY/determined.whl")
-    first = [plan.network(wanted), *plan.firewalls(wanted, project), plan.address(wanted)]
+    first = [*plan.networking(wanted, project), plan.address(wanted)]
     last = [plan.disk(wanted, project), plan.master(wanted, place)]
     found = [_insert(one, project) for one in first]
     found.append(_post("storage", f"b?project={project}", bucket.body(wanted, project)))
@@ -84,7 +85,18 @@ def requests(wanted: GcpOptions, project: str) -> List[Dict[str, Any]]:
     for one in rights.grants(wanted.cluster_id, project, sends_logs=wanted.cloud_logging):
         bindings = [binding.body() for binding in one.bindings]
         found.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
-    return [*found, *(_insert(one, project) for one in last)]
+    shared = [{"command": line} for line in plan.commands_of_host(wanted, project)]
+    return [*found, *shared, *(_insert(one, project) for one in last)]
+
+
+def _say_to_host(wanted: GcpOptions, project: str) -> None:
+    """Print the commands for a project that shares its network; only its admins can run them."""
+    lines = plan.commands_of_host(wanted, project)
+    if lines:
+        print(
+            f"The network is of the project {wanted.host_project}. Its administrators run, once:"
+        )
+        print("\n".join(f"  {line}" for line in lines), flush=True)
 
 
 def _insert(resource: plan.Resource, project: str) -> Dict[str, Any]:
