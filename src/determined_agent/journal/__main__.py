@@ -10,12 +10,12 @@ import argparse
 import logging
 import signal
 import sys
-import threading
 from pathlib import Path
 
 from determined_agent import clock
 from determined_agent.journal.batches import batches
 from determined_agent.journal.cloudwatch import CloudWatch
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.google import CloudLogging
 from determined_agent.journal.google_machine import Tokens, this_machine
 from determined_agent.journal.load import Load, nvml_of_machine
@@ -33,7 +33,7 @@ def main() -> int:
     """Run until SIGTERM; the exit code."""
     args = _arguments().parse_args()
     configure_logging("info")
-    ending = threading.Event()
+    ending = Ending()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ending.set())
     try:
@@ -57,13 +57,13 @@ def main() -> int:
     return 1  # systemd starts it again
 
 
-def _target_of(args: argparse.Namespace, ending: threading.Event) -> Target:
+def _target_of(args: argparse.Namespace, ending: Ending) -> Target:
     if args.target == "google":
         return CloudLogging(this_machine(), Tokens(), ending)
     return CloudWatch(args.group, args.stream, args.region, ending)
 
 
-def _follow(journal: Journal, target: Target, ending: threading.Event, every_s: float) -> None:
+def _follow(journal: Journal, target: Target, ending: Ending, every_s: float) -> None:
     load = Load(nvml=nvml_of_machine())
     measured_s = clock.monotonic_s()
     while True:

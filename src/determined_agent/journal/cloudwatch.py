@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from determined_agent.journal.batches import CLOUDWATCH, Entry
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.load import Metric
 from determined_agent.journal.target import CannotStart, NotSent, NotTaken, Target
 
@@ -23,7 +23,7 @@ class CloudWatch(Target):
     name = "CloudWatch"
     limits = CLOUDWATCH
 
-    def __init__(self, group: str, stream: str, region: str, ending: threading.Event) -> None:
+    def __init__(self, group: str, stream: str, region: str, ending: Ending) -> None:
         """
         Args:
             group: of CloudWatch Logs; it is made if it is not there and that is allowed.

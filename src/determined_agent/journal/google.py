@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import msgspec
 
 from determined_agent import clock
 from determined_agent.journal.batches import GOOGLE, Entry
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.google_machine import GoogleMachine, Tokens
 from determined_agent.journal.load import Metric
 from determined_agent.journal.target import NotSent, NotTaken, Target
@@ -40,7 +40,7 @@ class CloudLogging(Target):
     name = "Cloud Logging"
     limits = GOOGLE
 
-    def __init__(self, machine: GoogleMachine, tokens: Tokens, ending: threading.Event) -> None:
+    def __init__(self, machine: GoogleMachine, tokens: Tokens, ending: Ending) -> None:
         """
         Args:
             machine: this one.

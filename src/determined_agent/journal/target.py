@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import abc
 import logging
-import threading
 from collections.abc import Sequence
 from typing import ClassVar
 
 from determined_agent.journal.batches import Entry, Limits
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.load import Metric
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Target(abc.ABC):
     name: ClassVar[str]
     limits: ClassVar[Limits]
 
-    def __init__(self, ending: threading.Event) -> None:
+    def __init__(self, ending: Ending) -> None:
         """`ending`: set once the service ends; nothing is repeated after that."""
         self._ending = ending
         self._failure = ""

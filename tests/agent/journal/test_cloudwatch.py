@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -20,6 +19,7 @@ from werkzeug.serving import make_server
 from determined_agent.clock import now
 from determined_agent.journal.batches import Entry
 from determined_agent.journal.cloudwatch import NAMESPACE, CloudWatch
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.load import Metric
 from determined_agent.journal.target import CannotStart
 
@@ -140,7 +140,7 @@ def test_a_cursor_that_journalctl_refuses_is_forgotten(cloud: Cloud, host: Host)
 
 
 def test_metrics_have_the_machine_and_the_gpu(cloud: Cloud) -> None:
-    made = CloudWatch(GROUP, "i-7", REGION, threading.Event())
+    made = CloudWatch(GROUP, "i-7", REGION, Ending())
     made.put([Metric("CPUUtilization", 12.5), Metric("GPUUtilization", 80.0, "1")])
     found = cloud.client("cloudwatch").list_metrics(Namespace=NAMESPACE)["Metrics"]
     assert {
@@ -156,14 +156,14 @@ def test_metrics_that_are_refused_are_dropped(
     cloud: Cloud, caplog: pytest.LogCaptureFixture
 ) -> None:
     cloud.is_away = True
-    CloudWatch(GROUP, "i-7", REGION, threading.Event()).put([Metric("CPUUtilization", 1.0)])
+    CloudWatch(GROUP, "i-7", REGION, Ending()).put([Metric("CPUUtilization", 1.0)])
     assert "metrics are not sent" in caplog.text
 
 
 def test_machines_share_a_stream(cloud: Cloud) -> None:
     at_us = int(now().timestamp() * 1_000_000)
     for name in ("a", "b"):
-        made = CloudWatch(GROUP, "all", REGION, threading.Event())
+        made = CloudWatch(GROUP, "all", REGION, Ending())
         assert made.send([Entry("c", at_us, name)])
     assert sorted(cloud.messages("all")) == ["a", "b"]
 
@@ -173,4 +173,4 @@ def test_without_boto3_the_package_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(CannotStart, match=r"pip install 'determined-platform\[aws\]'"):
-        CloudWatch(GROUP, "i-7", REGION, threading.Event())
+        CloudWatch(GROUP, "i-7", REGION, Ending())

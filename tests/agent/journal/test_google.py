@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.e2e.cluster_api import until
 
 from determined_agent.journal.batches import GOOGLE, Entry, batches
+from determined_agent.journal.ending import Ending
 from determined_agent.journal.google import CloudLogging, entries_of, series_of
 from determined_agent.journal.google_machine import GoogleMachine, Tokens, this_machine
 from determined_agent.journal.load import Metric
@@ -51,7 +51,7 @@ def google(items: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[G
 
 
 def target() -> CloudLogging:
-    return CloudLogging(this_machine(), Tokens(), threading.Event())
+    return CloudLogging(this_machine(), Tokens(), Ending())
 
 
 def test_the_journal_arrives_and_a_restart_neither_repeats_nor_loses_it(
