@@ -33,6 +33,11 @@ POLL_EVERY_S = 0.02
 POLLS_BEFORE_WAIT = 100
 """After a report the thread polls for two seconds before it waits to be notified."""
 
+_OLDER_MASTER = (404, 405, 501)
+"""Statuses of a master without the route of batches."""
+_UNREADABLE = (400, 413)
+"""Statuses of a whole batch for one of its reports: one by one, the others are stored."""
+
 logger = logging.getLogger("determined.core")
 
 _encode_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -237,31 +242,31 @@ class _MetricsContext:
                 self._send_batch(batch)
                 return
             except errors.APIException as error:
-                if error.status_code not in (404, 405, 501):
+                if error.status_code in _OLDER_MASTER:
+                    self._can_batch = False
+                elif error.status_code not in _UNREADABLE:
                     raise
-                self._can_batch = False  # an older master
         self._send_singly(batch)
 
     def _send_batch(self, batch: List[Report]) -> None:
         body = b'{"reports":[' + b",".join(map(self._encode, batch)) + b"]}"
         answer = self._post("metrics/batch", body).json() or {}
-        results = answer.get("results") or []
-        for report, result in zip(batch, results):
-            if result.get("error"):
-                raise errors.BadRequestException(
-                    f"the master refused the {report.what}: {result['error']}"
-                )
+        refused = [
+            errors.BadRequestException(f"the master refused the {report.what}: {result['error']}")
+            for report, result in zip(batch, answer.get("results") or [])
+            if result.get("error")
+        ]
+        _raise_first(refused)
 
     def _send_singly(self, batch: List[Report]) -> None:
-        problem: Optional[errors.APIException] = None
+        refused: List[errors.BadRequestException] = []
         for report in batch:
             try:
                 self._post("metrics", self._encode(report))
             except errors.APIException as error:
                 error.message = f"the master refused the {report.what}: {error.message}"
-                problem = problem or error
-        if problem is not None:
-            raise problem
+                refused.append(error)
+        _raise_first(refused)
 
     def _send_from_fork(self, report: Report) -> None:
         """Send immediately: a forked process lacks the thread and may exit without draining.
@@ -275,6 +280,14 @@ class _MetricsContext:
         path = f"/api/v1/trials/{self._trial_id}/{route}"
         headers = {"Content-Type": "application/json"}
         return (session or self._session).post(path, data=body, headers=headers)
+
+
+def _raise_first(refused: List[errors.BadRequestException]) -> None:
+    """Raise the first refusal in the script's next call, and log the others."""
+    for error in refused[1:]:
+        logger.error("%s", error.message)
+    if refused:
+        raise refused[0]
 
 
 def _report(

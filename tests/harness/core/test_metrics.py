@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.harness.master_double import MasterDouble, until
+from tests.harness.master_double import Call, MasterDouble, until
 
 from determined.common.api import RetryPolicy, UnauthSession, _session, errors
 from determined.common.api._retry import TASK
@@ -74,6 +74,41 @@ def test_one_refused_report_of_a_batch_is_named_and_the_others_stay(
     with pytest.raises(errors.BadRequestException, match="the mine metrics at step 3: has other"):
         metrics.flush()
     metrics.flush()  # told once
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_batch_that_the_master_cannot_read_is_sent_one_by_one(
+    master: MasterDouble,
+    metrics: _MetricsContext,
+    caplog: pytest.LogCaptureFixture,
+    status: int,
+) -> None:
+    hold = threading.Event()
+    stored: list[int] = []
+
+    def store(call: Call) -> tuple[int, Any]:
+        hold.wait(60)
+        steps = call.body["metrics"]["stepsCompleted"]
+        if steps in (3, 5):
+            return status, {"error": {"code": 3, "error": f"steps {steps} are unusable"}}
+        stored.append(steps)
+        return 200, {}
+
+    master.on("POST", "/metrics$", store)
+    master.on("POST", "/metrics/batch$", (status, {"error": {"code": 3, "error": "unusable"}}))
+    metrics.report("training", 1, {"a": 1})
+    until(lambda: master.reports(), "the first report is under way")
+    for group, steps in (("training", 2), ("validation", 3), ("validation", 4), ("mine", 5)):
+        metrics.report(group, steps, {"a": 1})
+    hold.set()
+    with pytest.raises(
+        errors.BadRequestException, match="the validation metrics at step 3: steps 3 are unusable"
+    ):
+        metrics.flush()
+    assert "the mine metrics at step 5: steps 5 are unusable" in caplog.text
+    metrics.report("training", 6, {"a": 1})
+    metrics.flush()
+    assert stored == [1, 2, 4, 6]
 
 
 def test_metrics_may_have_these_types() -> None:
