@@ -52,7 +52,7 @@ async def test_only_public_routes_need_no_token(app: Api) -> None:
 
 
 async def test_unknown_routes_are_404_and_wrong_methods_405(user: Client) -> None:
-    for path in ("/api/v1/nope", "/api/v1//me", "/api/v1/users/a%2Fb/by-username"):
+    for path in ("/api/v1/nope", "/api/v1//me", "/api/v1%2Fme"):
         assert (await user("GET", path)).status == 404
     wrong = await user("DELETE", "/api/v1/me")
     assert (wrong.status, wrong.headers["allow"]) == (405, "GET")

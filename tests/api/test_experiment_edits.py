@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from tests.api import cases_experiments as scene
 from tests.api.client import Client
@@ -74,10 +75,11 @@ async def test_an_ended_experiment_has_no_resources_to_change(admin: Client) -> 
 
 async def test_labels_are_put_and_deleted_one_by_one(admin: Client) -> None:
     number = await created(admin)
-    for label in ("x", "y z", "x"):
-        put = await admin("PUT", f"{PATH}/{number}/labels/{label.replace(' ', '%20')}")
-    assert sorted(put.json()["labels"]) == ["x", "y z"]
-    left = await admin("DELETE", f"{PATH}/{number}/labels/x")
+    for label in ("x", "y z", "x", "team/a"):
+        put = await admin("PUT", f"{PATH}/{number}/labels/{quote(label, safe='')}")
+    assert sorted(put.json()["labels"]) == ["team/a", "x", "y z"]
+    for label in ("x", "team%2Fa"):
+        left = await admin("DELETE", f"{PATH}/{number}/labels/{label}")
     assert left.json() == {"labels": ["y z"]}
     assert (await config_of(admin, number))["labels"] == ["y z"]
 

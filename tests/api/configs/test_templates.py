@@ -65,3 +65,20 @@ async def test_put_makes_a_template_and_replaces_it_and_lists_are_sorted(admin: 
     assert [t["name"] for t in listed["templates"]] == ["z", "a"]
     assert listed["pagination"]["total"] == 2
     assert (await admin("GET", "/api/v1/templates?limit=-2")).status == 400
+
+
+async def test_a_name_with_slashes_is_created_listed_shown_and_deleted(admin: Client) -> None:
+    path = "/api/v1/templates/team%2Fbase%2F..%2Fx"
+    name = "team/base/../x"
+    assert (await admin("POST", path, {"config": {"max_restarts": 2}})).status == 200
+    assert name in [
+        t["name"] for t in (await admin("GET", "/api/v1/templates")).json()["templates"]
+    ]
+    assert (await admin("PATCH", path, {"max_restarts": 3})).status == 200
+    shown = (await admin("GET", path)).json()["template"]
+    assert (shown["name"], shown["config"]) == (name, {"max_restarts": 3})
+    body = {"config": CONFIG, "template": name}
+    config = (await admin("POST", "/api/v1/experiments", body)).json()["experiment"]["config"]
+    assert config["max_restarts"] == 3
+    assert (await admin("DELETE", path)).status == 200
+    assert (await admin("GET", path)).text == f"template '{name}' not found"

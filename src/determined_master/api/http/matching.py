@@ -1,8 +1,7 @@
 """Finds the route of a path.
 
-The raw path is matched, segment by segment, and values are decoded after the match: a `%2F`
-inside a value must not reach another route (a rest has slashes anyway). Paths without parameters
-cost one look-up.
+The raw path is matched, segment by segment, and values are decoded after the match: a `%2F` is a
+slash of a name, and reaches no other route. Paths without parameters cost one look-up.
 """
 
 from __future__ import annotations
@@ -65,10 +64,7 @@ class PathTable(Generic[T]):
         raw = self._walk(self._root, segments, 0)
         if raw is None:
             return None
-        targets, values, has_rest = raw
-        of_one_segment = values[:-1] if has_rest else values
-        if any(b"%2f" in value.lower() for value in of_one_segment if b"%" in value):
-            return None
+        targets, values = raw
         return Match(targets, tuple(_decoded(value) for value in values))
 
     def _targets_for(self, path: str) -> dict[str, T]:
@@ -86,15 +82,12 @@ class PathTable(Generic[T]):
 
     def _walk(
         self, node: _Node[T], segments: list[bytes], at: int
-    ) -> tuple[dict[str, T], list[bytes], bool] | None:
-        """Literals before parameters before the rest; what leads nowhere is tried again.
-
-        The last returned value is whether the last value is a rest.
-        """
+    ) -> tuple[dict[str, T], list[bytes]] | None:
+        """Literals before parameters before the rest; what leads nowhere is tried again."""
         if at == len(segments):
             if node.targets:
-                return node.targets, [], False
-            return (node.rest, [b""], True) if node.is_rest_optional else None
+                return node.targets, []
+            return (node.rest, [b""]) if node.is_rest_optional else None
         segment = segments[at]
         literal = node.literals.get(segment)
         if literal is not None:
@@ -107,7 +100,7 @@ class PathTable(Generic[T]):
                 found[1].insert(0, segment)
                 return found
         if node.rest:
-            return node.rest, [b"/".join(segments[at:])], True
+            return node.rest, [b"/".join(segments[at:])]
         return None
 
 
