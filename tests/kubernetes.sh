@@ -85,7 +85,8 @@ failed=0
 suites 4 $(printf ' --ignore=%s' $alone $left_out) tests/deploy/helm/test_on_cluster.py \
   tests/deploy/helm/test_page_on_cluster.py \
   tests/backends/kubernetes tests/e2e/test_kubernetes.py tests/e2e/test_kubernetes_page.py \
-  tests/e2e/test_gateway.py tests/e2e/test_real_hollow_nodes.py || failed=$?
+  tests/e2e/test_gateway.py tests/e2e/test_real_hollow_nodes.py tests/e2e/test_real_demand.py \
+  || failed=$?
 # shellcheck disable=SC2086
 suites 1 $alone || failed=$?
 exit "$failed"

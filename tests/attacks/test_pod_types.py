@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pytest
 from tests.attacks.test_machine_parts import LIMITS, layers
-from tests.backends.kubernetes.objects import built, options, spec
+from tests.backends.kubernetes.objects import built, demand_of, options, spec
 from tests.domain.config.builders import ConfigErrors, build, problems
 
-from determined_master.backends.kubernetes.demand.nodes import node_demand
 from determined_master.backends.kubernetes.manifest.placeholder import placeholder
 from determined_master.backends.kubernetes.options import Autoscaling
+from determined_master.backends.kubernetes.watches.watch import ObjectsListed
 from determined_master.domain.pods.needs import needs_of
 from determined_master.ports.kubernetes import NodeRequest
 from determined_master.ports.orders import PodTerms
@@ -92,7 +92,7 @@ def test_every_odd_pod_is_refused_with_a_reason_or_built() -> None:
                 terms = PodTerms(pool="default", pod_spec=merged, trial_id="5")
                 built(1, given, pod=terms, spec=spec(allow_root=allow_root))
         with contextlib.suppress(ValueError):
-            placeholder(NodeRequest(allocation_id="a", slots=(1,), pod_spec=merged), 0, 1, given)
+            placeholder(NodeRequest(allocation_id="a", slots=(1,), pod_spec=merged), 0, given)
     assert refused > 700
 
 
@@ -127,6 +127,8 @@ class Api:
     async def call(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         if method == "POST":
             self.made.append(path.rpartition("/")[2])
+            body: dict[str, Any] = more["body"]
+            return body
         return {"items": []}
 
 
@@ -137,7 +139,8 @@ async def test_an_odd_pod_does_not_keep_others_from_being_asked_for(
     """One of a configuration that was stored before types were checked."""
     api = Api()
     scaling = Autoscaling(demand=demand, image="pause:1", max_pods=9)
-    made = node_demand(options(autoscaling=scaling), api)  # type: ignore[arg-type]
+    made = demand_of(options(autoscaling=scaling), api)
+    made.take(ObjectsListed([]))
     odd = NodeRequest(allocation_id="6.x.1", slots=(1,), pod_spec={"spec": {"containers": 5}})
     made.request("default", (odd, NodeRequest(allocation_id="7.x.1", slots=(1,))))
     await made.reconcile()

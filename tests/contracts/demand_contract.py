@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.contracts.kubernetes_contract import World
 
 from determined_master.backends.kubernetes.client import MERGE_PATCH
-from determined_master.backends.kubernetes.demand import provisioning_requests
+from determined_master.backends.kubernetes.demand import placeholders, provisioning_requests
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.backends.kubernetes.manifest.provisioning import GROUP
 from determined_master.backends.kubernetes.options import Autoscaling
@@ -92,6 +92,7 @@ class DemandContract:
         self, world: World, scaling: Autoscaling, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(provisioning_requests, "KEPT_S", 0.0)
+        monkeypatch.setattr(placeholders, "KEPT_S", 0.0)
         world.options = replace(world.options, autoscaling=scaling)
         await world.restart()
 

@@ -57,30 +57,31 @@ def is_placeholder(pod: dict[str, Any]) -> bool:
 
 
 def asks_for_a_node(pods: Pods) -> list[dict[str, Any]]:
-    """The pods for which an autoscaler adds nodes.
-
-    On a real cluster those that its scheduler has found to fit nowhere; ours has no scheduler.
-    """
+    """The pods for which an autoscaler adds nodes: those that fit nowhere."""
     found = []
     for pod in pods.all():
         conditions = pod.get("status", {}).get("conditions") or ()
         is_unschedulable = any(c.get("reason") == "Unschedulable" for c in conditions)
-        if not pod["spec"].get("nodeName") and (is_unschedulable or not pods.is_real):
+        if not pod["spec"].get("nodeName") and is_unschedulable:
             found.append(pod)
     return found
+
+
+def pods_with_room(cluster: Cluster) -> int:
+    """How many pods of four slots the nodes hold when they are idle."""
+    return sum(len(agent["slots"]) // 4 for agent in cluster.get("/api/v1/agents")["agents"])
 
 
 def test_a_task_that_fits_nowhere_gets_a_node(cluster: Cluster, pods: Pods) -> None:
     """The test acts as the autoscaler: it adds a node for pods that fit nowhere."""
     if pods.is_real and not HOLLOW:
         pytest.skip("DET_TEST_KUBEMARK names no program of hollow nodes")
-    free = sum(len(agent["slots"]) for agent in cluster.get("/api/v1/agents")["agents"])
-    wanted = free + 4 - free % 4
+    wanted = 4 * pods_with_room(cluster) + 4
     experiment = cluster.submit(
         config(pods, resources={"slots_per_trial": wanted}), {"t.py": scripts.LEDGER}
     )
     until(lambda: asks_for_a_node(pods), pods.limit_s, "a pod that fits nowhere")
-    until(lambda: len(pods.all()) == wanted // 4, pods.limit_s, "a placeholder for each pod")
+    assert len(pods.all()) == 1, "the others of its pods have room"
     assert all(map(is_placeholder, pods.all())), "some of its pods were started"
     why = cluster.get(f"/api/v1/job-queues/{experiment}/why")
     assert "the cluster was asked for nodes for it at" in json.dumps(why)
@@ -106,8 +107,24 @@ def test_nodes_are_not_asked_for_any_more_when_the_task_is_killed(
     experiment = cluster.submit(
         config(pods, resources={"slots_per_trial": 80}), {"t.py": scripts.LEDGER}
     )
-    until(lambda: len(pods.all()) == 20, pods.limit_s, "a placeholder for each pod")
+    lacking = 20 - pods_with_room(cluster)
+    until(lambda: len(asks_for_a_node(pods)) == lacking, pods.limit_s, "a placeholder for each")
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
+    until(lambda: not pods.all(), pods.limit_s, "the withdrawal")
+
+
+def test_a_task_runs_beside_one_that_waits_for_nodes(cluster: Cluster, pods: Pods) -> None:
+    """Nobody adds a node: the autoscaler is at its maximum."""
+    wide = cluster.submit(
+        config(pods, resources={"slots_per_trial": 80}), {"t.py": scripts.LEDGER}
+    )
+    until(lambda: asks_for_a_node(pods), pods.limit_s, "a pod that fits nowhere")
+    other = cluster.submit(
+        config(pods, resources={"slots_per_trial": 4}), {"t.py": "print('here')"}
+    )
+    assert cluster.wait(other, pods.limit_s) == "COMPLETED"
+    cluster.post(f"/api/v1/experiments/{wide}/kill")
+    assert cluster.wait(wide, pods.limit_s) == "CANCELED"
     until(lambda: not pods.all(), pods.limit_s, "the withdrawal")
 
 

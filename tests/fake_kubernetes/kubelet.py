@@ -24,6 +24,7 @@ from tests.fake_kubernetes.server import FakeServer
 from tests.fake_kubernetes.store import Json, now, now_text
 
 from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.domain.pods.needs import needs_of, requested
 from determined_master.domain.pods.placement import facts_of, misfit
 from determined_master.domain.pods.quantities import total
@@ -144,7 +145,9 @@ class FakeKubelet:
     async def _live(self, pod: Json) -> None:
         """A pod from its placing to its end."""
         await asyncio.sleep(0)
-        node = _planned_node(pod) or await self._chosen_node(pod)
+        planned = _planned_node(pod)
+        is_chosen = planned is None or self._is_held(pod, planned)
+        node = await self._chosen_node(pod) if is_chosen else planned
         if node == "":
             return
         found = self.server.store.find("nodes", "", node or "")
@@ -163,6 +166,9 @@ class FakeKubelet:
         placed = {"type": "PodScheduled", "status": "True"}
         await self._set(pod, conditions=[placed], startTime=now_text())
         await self._event(pod, "Scheduled", f"Successfully assigned default/x to {node}")
+        if DEMAND in pod["metadata"].get("labels", {}):
+            await self._set(pod, phase="Running")  # a placeholder runs nothing
+            return
         main = next(c for c in pod["spec"]["containers"] if c["name"] == names.MAIN)
         if main["image"] == IMAGES_THAT_ARE_NOT_THERE:
             for reason, text in PULLS:
@@ -219,6 +225,19 @@ class FakeKubelet:
             async with store.news:
                 await store.news.wait_for(lambda: store.version > seen)  # noqa: B023
         return ""
+
+    def _is_held(self, pod: Json, node: str) -> bool:
+        """Whether a placeholder keeps a planned pod, which fits but for that, from its node."""
+        found = self.server.store.find("nodes", "", node)
+        if found is None or misfit(needs_of(pod), facts_of(found)) is not None:
+            return False
+        on_node = [
+            p
+            for p in self.server.store.list("pods", None, {})
+            if p["spec"].get("nodeName") == node
+        ]
+        is_held = any(DEMAND in p["metadata"].get("labels", {}) for p in on_node)
+        return is_held and self._free_node(pod) == ""
 
     async def _allocated(self, pod: Json, node: str) -> bool:
         """Wait until all claims of a pod have their devices; false if it is to end before."""
@@ -435,7 +454,8 @@ def _planned_node(pod: Json) -> str | None:
     if near is None:
         return None
     required = near["requiredDuringSchedulingIgnoredDuringExecution"]
-    return next((f["values"][0] for f in required["nodeSelectorTerms"][0]["matchFields"]), None)
+    conditions = required["nodeSelectorTerms"][0].get("matchFields") or ()
+    return next((c["values"][0] for c in conditions if c["operator"] == "In"), None)
 
 
 def _is_to_end(pod: Json) -> bool:

@@ -73,7 +73,7 @@ class Cluster:
     def nodes_asked(self, allocation_id: str) -> NodesAsked | None:
         if allocation_id not in self.asked_for:
             return None
-        return NodesAsked(at=clock.now(), has_pods=self.has_placeholders)
+        return NodesAsked(at=clock.now(), pods=int(self.has_placeholders))
 
     def request_nodes(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         self.asked[pool] = [(r.allocation_id, r.slots) for r in requests]

@@ -11,7 +11,8 @@ from determined_master.domain.pods.limit_ranges import NO_DEFAULTS
 from determined_master.domain.pods.quantities import Amounts, total
 from determined_master.domain.pods.quotas import freed_by_placeholders
 from determined_master.domain.schedule import planner
-from determined_master.domain.schedule.kubernetes import unmet_demand
+from determined_master.domain.schedule.kubernetes import split
+from determined_master.domain.schedule.placing.node_demand import unmet_demand
 from determined_master.domain.schedule.pods import (
     PodPlanner,
     PodsView,
@@ -54,6 +55,8 @@ class PodPlacement:
         self._cluster = cluster
         self._specs = specs
         self._planner = PodPlanner()
+        self._given: PodsView | None = None
+        """Of the last plan."""
 
     async def read(self) -> bool:
         """Read pod specs that a plan needs; returns whether some are still to be read."""
@@ -61,6 +64,7 @@ class PodPlacement:
 
     def plan(self, view: PoolView) -> tuple[PoolView, Plan]:
         """The view with what excludes nodes for each request, and its plan."""
+        self._given = None
         if view.rules.queue:
             return view, planner.plan(view)
         loads = self._cluster.loads()
@@ -77,13 +81,13 @@ class PodPlacement:
             made = alike[kind]
             if made is not None:
                 pods[request.allocation_id] = made
-        given = PodsView(
+        self._given = PodsView(
             loads=loads,
             pods=pods,
             used=self._used(loads),
             planned=self._planned(loads, most),
         )
-        return self._planner.plan(view, given)
+        return self._planner.plan(view, self._given)
 
     def request_nodes(self, view: PoolView, plan: Plan) -> None:
         """Ask the cluster for nodes for the requests that a decision has left without room."""
@@ -91,7 +95,8 @@ class PodPlacement:
         if not most or view.rules.queue:
             return  # pods in the cluster's queue are themselves what an autoscaler sees
         requests = []
-        for demand in unmet_demand(view, plan, most):
+        given = self._given if view.pending else None
+        for demand in unmet_demand(view, plan, most, given):
             allocation = self._live.find(demand.allocation_id)
             spec = None if allocation is None else self._specs.find(allocation)
             if spec is not None:
@@ -99,6 +104,7 @@ class PodPlacement:
                     NodeRequest(
                         allocation_id=demand.allocation_id,
                         slots=demand.slots,
+                        housed=demand.housed,
                         namespace=spec.namespace,
                         pod_spec=spec.pod_spec,
                     )
@@ -139,11 +145,14 @@ class PodPlacement:
         for allocation in self._live.values():
             is_new = allocation.state == "ASSIGNED" and _is_new(allocation)
             asked = None if is_new else self._cluster.nodes_asked(allocation.id)
-            if not is_new and (asked is None or not asked.has_pods):
+            if not is_new and (asked is None or not asked.pods):
                 continue
             made = self._pods_of(allocation, loads, most)
             if made is not None:
-                uses = made.uses if is_new else freed_by_placeholders(made.uses)
+                uses = made.uses
+                if asked is not None:
+                    slots = split(allocation.request.slots, most) or ()
+                    uses = freed_by_placeholders(uses, asked.pods, len(slots))
                 parts.setdefault(made.namespace, []).append(uses)
         return {namespace: total(uses) for namespace, uses in parts.items()}
 

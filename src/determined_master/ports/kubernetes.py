@@ -21,6 +21,8 @@ class NodeRequest(msgspec.Struct, frozen=True, kw_only=True):
     allocation_id: str
     slots: tuple[int, ...]
     """Of each pod."""
+    housed: int = 0
+    """How many of the pods have room on the nodes that exist: it waits for the others."""
     namespace: str = ""
     """Empty for the cluster's own."""
     pod_spec: Mapping[str, Any] | None = None
@@ -36,8 +38,8 @@ class NodesAsked(msgspec.Struct, frozen=True, kw_only=True):
     """The answer, or why they cannot be asked for, for users; empty without one."""
     admin_text: str = ""
     """The same with the autoscaler's own words, for admins."""
-    has_pods: bool = False
-    """Whether pods stand for the task, which count in the quota of its namespace."""
+    pods: int = 0
+    """How many pods stand for pods of the task, and count in the quota of its namespace."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
         """For people who wait; empty when there is nothing to say."""

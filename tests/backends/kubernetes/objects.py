@@ -7,13 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from determined_master.backends.kubernetes import names
+from determined_master.backends.kubernetes.demand.nodes import NodeDemand, node_demand
 from determined_master.backends.kubernetes.manifest.objects import Objects, build
 from determined_master.backends.kubernetes.manifest.pod import Extras
+from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     MasterAddress,
     PoolPods,
 )
+from determined_master.backends.kubernetes.pods.known import KnownPods
+from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.entropy import new_uuid
 from determined_master.ports.orders import PodTerms, StartOrder
 from determined_wire.agent_link import ContainerSpec
@@ -45,6 +49,14 @@ def cluster_options(kubeconfig: str, address: str, port: int) -> ClusterOptions:
         master=MasterAddress(host=address, port=port),
         cpu_per_slot=0.1,
     )
+
+
+def demand_of(
+    given: ClusterOptions, api: Any, nodes: NodeBoard | None = None, pods: KnownPods | None = None
+) -> NodeDemand:
+    """How that cluster is asked for nodes; `api` answers its calls."""
+    classes = PriorityClasses(api, given.cluster_id)
+    return node_demand(given, api, nodes or NodeBoard(given), pods or KnownPods(), classes)
 
 
 def spec(**more: Any) -> ContainerSpec:

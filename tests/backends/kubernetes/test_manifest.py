@@ -481,9 +481,9 @@ def test_a_placeholder_has_the_needs_of_a_waiting_pod_and_runs_nothing() -> None
     }
     given = options(slot_type="cuda", autoscaling=Autoscaling(image="pause:1", max_pods=1))
     request = NodeRequest(allocation_id="7.x.1", slots=(4, 4), namespace="lab", pod_spec=own)
-    made = placeholder(request, 1, 4, given)
-    assert made == placeholder(request, 1, 4, given)
-    assert made["metadata"]["name"] != placeholder(request, 0, 4, given)["metadata"]["name"]
+    made = placeholder(request, 1, given)
+    assert made == placeholder(request, 1, given)
+    assert made["metadata"]["name"] != placeholder(request, 0, given)["metadata"]["name"]
     assert made["metadata"]["namespace"] == "lab"
     spec_ = made["spec"]
     assert spec_["nodeSelector"] == {"gpu": "h100"}

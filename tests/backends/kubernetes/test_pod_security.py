@@ -67,5 +67,5 @@ def test_parts_of_an_admins_pod_keep_what_they_are_given() -> None:
 
 def test_a_placeholder_is_admitted() -> None:
     given = options(autoscaling=Autoscaling(image="pause:1", max_pods=9))
-    made = placeholder(NodeRequest(allocation_id="7.x.1", slots=(1,)), 0, 1, given)
+    made = placeholder(NodeRequest(allocation_id="7.x.1", slots=(1,)), 0, given)
     assert list(violations(made["spec"])) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -12,9 +10,8 @@ from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 from tests.domain.schedule.test_properties import views
 
-from determined_master.domain.schedule.kubernetes import as_agents, split, too_many, unmet_demand
+from determined_master.domain.schedule.kubernetes import as_agents, split, too_many
 from determined_master.domain.schedule.ordering import queue_key
-from determined_master.domain.schedule.plan import Plan, Wait, WaitCode
 from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView, Rules
 from determined_master.domain.schedule.why import explain
@@ -122,33 +119,6 @@ def test_a_task_waits_for_whole_pods() -> None:
     made = view([agent("n", 8, free=6)], [pending("a", 8)], most=4, running=())
     [wait] = plan(made).waits
     assert wait.code == "full"
-
-
-def test_nodes_are_asked_for_what_more_of_them_would_start() -> None:
-    waiting = [
-        replace(pending(id, slots), requested_at=T0 - timedelta(minutes=1))
-        for id, slots in (("a", 8), ("b", 4), ("c", 12), ("d", 6))
-    ]
-    waiting += [replace(pending("new", 4), requested_at=T0 - timedelta(seconds=5))]
-    running = (holding("r", ("n", 4)),)
-    made_at = view([agent("n", 4, free=0)], waiting, most=4, running=running)
-    made = plan(made_at)
-    found = unmet_demand(made_at, made, most_pods=9)
-    # A task of 6 slots cannot be cut into pods of 4, and the new one may start at once.
-    assert {(d.allocation_id, d.slots) for d in found} == {
-        ("a", (4, 4)),
-        ("b", (4,)),
-        ("c", (4, 4, 4)),
-    }
-    few = unmet_demand(made_at, made, most_pods=4)
-    assert sum(len(d.slots) for d in few) <= 4
-    assert all(d in found for d in few), "a task was asked for in part"
-
-
-@pytest.mark.parametrize("code", ["leaving", "limit", "quota"])
-def test_no_nodes_are_asked_for_what_they_would_not_help(code: WaitCode) -> None:
-    made_at = view([], [pending("a", 4)], most=4)
-    assert unmet_demand(made_at, Plan(waits=(Wait("a", code),)), most_pods=9) == ()
 
 
 @covers("helm-and-kubernetes 6.split 6.single")

@@ -71,7 +71,7 @@ class KubernetesBackend(NamespaceCalls):
         self._pods = PodBoard(self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._labels = NodeLabels(options, self._api, self._nodes.labels)
-        self._demand = node_demand(options, self._api)
+        self._demand = node_demand(options, self._api, self._nodes, self._pods, self._classes)
         self._waits = QueueWaits(options, self._api, self._pods)
         self._gateway = GatewayPorts(options, self._api, self._pods)
         self._forward = PortForward(self._api)
@@ -100,7 +100,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._api,
                 options.default_namespace,
                 self._classes,
-                self._pods.priority_classes,
+                lambda: self._pods.priority_classes() | self._demand.priority_classes(),
             ),
             self._times,
             node_wait_s,

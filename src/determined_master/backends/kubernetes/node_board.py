@@ -178,6 +178,20 @@ class NodeBoard:
         ordered = sorted(found, key=lambda one: (not _takes_pods(one[0]), one[0].name))
         return [facts for _, facts in ordered]
 
+    def with_free_slots(self, slots: int) -> list[NodeFacts]:
+        """The ready nodes with at least so many free slots, also those that take no new tasks."""
+        loads = self.loads().nodes
+        return [
+            loads[one.id].facts
+            for one in self._snapshots.values()
+            if one.is_connected and one.id in loads and self._free_slots(one) >= slots
+        ]
+
+    def takes_tasks(self, name: str) -> bool:
+        """Whether new tasks may start on a node."""
+        one = self._snapshots.get(f"{self._options.node_prefix}{name}")
+        return one is not None and one.is_connected and one.is_enabled and not one.is_draining
+
     def find(self, name: str) -> AgentSnapshot | None:
         return self._snapshots.get(name)
 
@@ -188,6 +202,10 @@ class NodeBoard:
     def has_left(self, name: str) -> bool:
         """Whether it is ready and serves no pool any more: its pods continue, nothing starts."""
         return name in self._left
+
+    def _free_slots(self, node: AgentSnapshot) -> int:
+        taken = self._own_slots.get(node.id, set()) | node.foreign_slots
+        return len(node.devices) - len(taken)
 
     def _facts_of(self, name: str, raw: Json) -> NodeFacts:
         known = self._facts.get(name)

@@ -188,6 +188,7 @@ class Presence:
         await self._update_nodes()
 
     async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
+        self._boards.demand.take(change)
         if isinstance(change, ObjectChanged):
             await self._changes.take(change)
             return

@@ -1,4 +1,4 @@
-"""One PriorityClass for each priority of a job, created on first use.
+"""One PriorityClass for each priority of a job, and one for placeholders, created on first use.
 
 They never make Kubernetes preempt: the pools' planner decides about preemption.
 """
@@ -41,14 +41,18 @@ class PriorityClasses:
         if name in self._used_at:
             self._used_at[name] = clock.monotonic_s()
             return name
+        return name if await self.make(name, priority, f"Tasks of priority {priority}") else ""
+
+    async def make(self, name: str, value: int, description: str) -> bool:
+        """Create a class; returns whether it exists now. Raises Unreachable."""
         body = {
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
             "metadata": {"name": name, "labels": {names.CLUSTER: self._cluster_id}},
-            "value": priority,
+            "value": value,
             "preemptionPolicy": "Never",
             "globalDefault": False,
-            "description": f"Tasks of priority {priority}",
+            "description": description,
         }
         try:
             await self._api.call("POST", _PATH, body=body)
@@ -56,9 +60,9 @@ class PriorityClasses:
             if error.reason != "AlreadyExists":
                 self._is_forbidden = error.status == 403
                 log.warning("pods get no priority classes: %s", error)
-                return ""
+                return False
         self._used_at[name] = clock.monotonic_s()
-        return name
+        return True
 
     def is_missing(self, text: str) -> bool:
         """Whether a pod is refused because its class was removed, by another master.

@@ -73,13 +73,19 @@ def quota_uses(
     return found
 
 
-def freed_by_placeholders(uses: Amounts) -> dict[str, Decimal]:
+def freed_by_placeholders(uses: Amounts, placeholders: int, pods: int) -> dict[str, Decimal]:
     """The change of a quota's use when the placeholders of a task go; they have no Secrets.
 
     Args:
-        uses: of the pods of the task.
+        uses: of the pods of the task, which are alike.
+        placeholders: how many pods one stands for at present.
+        pods: of the task, at least 1.
     """
-    return {name: -amount for name, amount in uses.items() if "secrets" not in name}
+    return {
+        name: -amount * placeholders / pods
+        for name, amount in uses.items()
+        if "secrets" not in name
+    }
 
 
 def exceeded(quotas: Sequence[QuotaFacts], uses: Amounts, more: Amounts | None = None) -> str:

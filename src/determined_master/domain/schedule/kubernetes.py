@@ -9,62 +9,16 @@ Source: helm-and-kubernetes 6, 9.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from determined_master.domain.schedule.ordering import queue_key
-from determined_master.domain.schedule.plan import Plan, Start, Wait, WaitCode
+from determined_master.domain.schedule.plan import Plan, Start, Wait
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
-
-ASKED_AFTER = timedelta(seconds=10)
-"""A request waits this long before nodes are asked for: slots often become free at once."""
-ROOM_HELPS: Collection[WaitCode] = frozenset(
-    {"full", "kept", "behind", "share", "impossible", "resources"}
-)
-"""Waits that more nodes could end. Slots that are reserved (`leaving`) need none; a quota and a
-job's own limit stay."""
-
 
 MOST_WAITING = 200
 """Pods of one pool that wait in the cluster's own queue at a time."""
-
-
-class PodDemand(msgspec.Struct, frozen=True):
-    """The pods of one request that waits for nodes."""
-
-    allocation_id: str
-    slots: tuple[int, ...]
-    """Of each pod."""
-
-
-def unmet_demand(view: PoolView, plan: Plan, most_pods: int) -> tuple[PodDemand, ...]:
-    """The requests for which nodes are asked, in the order of the queue.
-
-    A task gets all of its pods or none, as it would start.
-
-    Args:
-        view: a pool.
-        plan: the decision on it.
-        most_pods: of all requests together.
-    """
-    requests = {r.allocation_id: r for r in view.pending}
-    found: list[PodDemand] = []
-    left = most_pods
-    for wait in plan.waits:
-        request = requests.get(wait.allocation_id)
-        if request is None or wait.code not in ROOM_HELPS:
-            continue
-        if view.now - request.requested_at < ASKED_AFTER:
-            continue
-        most, is_single_node = view.rules.max_slots_per_pod, request.is_single_node
-        slots = split(request.slots, most, is_single_node=is_single_node)
-        if slots is not None and len(slots) <= left:
-            left -= len(slots)
-            found.append(PodDemand(request.allocation_id, slots))
-    return tuple(found)
 
 
 def hand_over(view: PoolView) -> Plan:
@@ -151,11 +105,11 @@ def as_agents(view: PoolView) -> PoolView:
 def as_nodes(plan: Plan) -> Plan:
     """Convert a plan for the agents of `as_agents` into a plan for nodes."""
     starts = tuple(
-        replace(s, placement=tuple((_node(id), slots) for id, slots in s.placement))
+        replace(s, placement=tuple((node_of(id), slots) for id, slots in s.placement))
         for s in plan.starts
     )
     waits = tuple(
-        replace(w, agents=tuple(dict.fromkeys(map(_node, w.agents)))) if w.agents else w
+        replace(w, agents=tuple(dict.fromkeys(map(node_of, w.agents)))) if w.agents else w
         for w in plan.waits
     )
     return replace(plan, starts=starts, waits=waits)
@@ -221,6 +175,11 @@ def parts_beyond(node: AgentView, most: int | None, pods: int) -> frozenset[str]
     return frozenset(f"{node.id}{_MARK}{n}" for n in range(pods, -(-node.slots // most)))
 
 
+def node_of(part: str) -> str:
+    """The node of an agent of `as_agents`."""
+    return part.partition(_MARK)[0]
+
+
 AgentsByPart = dict[str, tuple[AgentView, ...]]
 _MARK = "#"
 """Separates a node's name, which cannot contain it, from the number of a part."""
@@ -269,10 +228,6 @@ def _pieces(
 
 def _excluded(nodes: frozenset[str], parts: AgentsByPart) -> frozenset[str]:
     return nodes | {part.id for node in nodes for part in parts.get(node, ())}
-
-
-def _node(part: str) -> str:
-    return part.partition(_MARK)[0]
 
 
 def _is_over_limit(request: RequestView, active: dict[str, int]) -> bool:

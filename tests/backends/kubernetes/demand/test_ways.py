@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from tests.contracts.demand_contract import (
     REQUESTS,
     DemandContract,
     ProvisioningContract,
+    becomes,
     is_clean,
+    objects,
     request,
 )
 from tests.contracts.kubernetes_contract import World
@@ -90,6 +93,35 @@ class TestOnARealCluster(DemandContract):
     @pytest.fixture
     def world(self, real: World) -> World:
         return real
+
+
+async def test_a_task_starts_on_nodes_that_placeholders_of_another_one_hold(
+    world: World, fake: FakeKubelet
+) -> None:
+    """The first one waits for a third node, which nobody adds."""
+    world.options = replace(world.options, autoscaling=PODS)
+    await world.restart()
+    waits = request("7.x.2", (40, 40, 40))
+    waits = replace(waits, pod_spec=None, housed=1)
+    world.backend.request_nodes("default", (waits,))
+    await becomes(world, [("7.x.2", "4000m")] * 2)
+    assert await nodes_held(world) == [], "placeholders take no node that is free"
+    await fake.add_node("node-b")
+    async with asyncio.timeout(world.limit_s):
+        while await nodes_held(world) != ["node-b"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    made = replace(world.order("true", slots=40), agent_id="node-b")
+    await world.backend.start_container(made)
+    await world.state(made.container_id, "TERMINATED")
+    assert world.events.reports[made.container_id].failure is None
+    world.backend.request_nodes("default", ())
+    await is_clean(world)
+
+
+async def nodes_held(world: World) -> list[str]:
+    """By placeholders."""
+    pods = await objects(world, "pods")
+    return sorted(p["spec"]["nodeName"] for p in pods if "nodeName" in p["spec"])
 
 
 class TestRequestsInMemory(ProvisioningContract):

@@ -9,7 +9,11 @@ from determined_master.backends.kubernetes.demand.placeholders import Placeholde
 from determined_master.backends.kubernetes.demand.provisioning_requests import (
     ProvisioningRequests,
 )
+from determined_master.backends.kubernetes.node_board import NodeBoard
 from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.backends.kubernetes.pods.known import KnownPods
+from determined_master.backends.kubernetes.priority_classes import PriorityClasses
+from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
 from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 
@@ -22,39 +26,37 @@ class NodeDemand(Protocol):
     def asked(self, allocation_id: str) -> NodesAsked | None:
         """The answer to the request of a task; None without a request."""
 
-    async def release(self, allocation_id: str) -> None:
-        """Withdraw the request of a task whose pods are made now. Raises Unreachable."""
+    async def make_room(self, allocation_id: str, agent_id: str) -> None:
+        """Withdraw the request of a task whose pod is made now, and what holds the pod's node.
+
+        Raises Unreachable.
+        """
 
     def forget(self) -> None:
         """Find out again what the cluster was asked for: another master may have led."""
+
+    def take(self, change: ObjectsListed | ObjectChanged) -> None:
+        """Pods of this master were listed, or one has changed."""
+
+    def priority_classes(self) -> set[str]:
+        """The names of the PriorityClasses in use."""
 
     async def reconcile(self) -> None:
         """Ask for what is wanted, and withdraw the rest. Raises Unreachable."""
 
 
-class NoDemand:
-    """The nodes are those that are there."""
+def node_demand(
+    options: ClusterOptions,
+    api: KubernetesApi,
+    nodes: NodeBoard,
+    pods: KnownPods,
+    classes: PriorityClasses,
+) -> NodeDemand:
+    """The one that the settings of a cluster choose.
 
-    def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
-        pass
-
-    def asked(self, allocation_id: str) -> NodesAsked | None:
-        return None
-
-    async def release(self, allocation_id: str) -> None:
-        pass
-
-    def forget(self) -> None:
-        pass
-
-    async def reconcile(self) -> None:
-        pass
-
-
-def node_demand(options: ClusterOptions, api: KubernetesApi) -> NodeDemand:
-    """The one that the settings of a cluster choose."""
-    if options.autoscaling is None:
-        return NoDemand()
-    if options.autoscaling.demand == "provisioning_request":
-        return ProvisioningRequests(options, api)
-    return Placeholders(options, api)
+    Where they ask for no nodes there are no requests, and placeholders from before are removed.
+    """
+    placeholders = Placeholders(options, api, nodes, pods, classes)
+    if options.autoscaling is not None and options.autoscaling.demand == "provisioning_request":
+        return ProvisioningRequests(options, api, placeholders)
+    return placeholders

@@ -22,6 +22,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
+from determined_master.backends.kubernetes.demand.placeholders import KEPT_S, Placeholders
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND, readable
 from determined_master.backends.kubernetes.manifest.provisioning import (
     ATTEMPT,
@@ -31,6 +32,7 @@ from determined_master.backends.kubernetes.manifest.provisioning import (
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.status import instant
+from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
 from determined_master.domain.pods.provisioning import Answer, answer_of, pause_after, sentence
 from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
@@ -40,9 +42,6 @@ LISTED_AGAIN_S = 5.0
 """How old a known answer may be."""
 REFUSED_S = 60.0
 """A request that the API server did not accept is made again after so long."""
-KEPT_S = 30.0
-"""Requests of the master before stay for so long, until the pools have asked again: the autoscaler
-may be adding their nodes."""
 KIND = "provisioningrequests"
 NOT_INSTALLED = (
     "the cluster has no ProvisioningRequest objects (autoscaling.x-k8s.io/v1), so it cannot be "
@@ -80,9 +79,18 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 class ProvisioningRequests:
     """Those of one cluster, while its master leads."""
 
-    def __init__(self, options: ClusterOptions, api: KubernetesApi) -> None:
+    def __init__(
+        self, options: ClusterOptions, api: KubernetesApi, placeholders: Placeholders
+    ) -> None:
+        """
+        Args:
+            options: of the cluster.
+            api: calls it.
+            placeholders: without requests: removes those of settings from before.
+        """
         self._options = options
         self._api = api
+        self._placeholders = placeholders
         self._requests: dict[str, tuple[NodeRequest, ...]] = {}
         """By pool."""
         self._found: dict[_Key, _Found] | None = None
@@ -119,18 +127,28 @@ class ProvisioningRequests:
         why = self._not_listed or next(iter(refusals), "")
         return NodesAsked(text=why, admin_text=why) if why else None
 
-    async def release(self, allocation_id: str) -> None:
+    async def make_room(self, allocation_id: str, agent_id: str) -> None:
         """Withdraw the request of a task whose pods are made now. Raises Unreachable."""
+        await self._placeholders.make_room(allocation_id, agent_id)
         self._released.add(allocation_id)
         for found in [f for f in (self._found or {}).values() if f.allocation_id == allocation_id]:
             await self._withdraw(found)
 
     def forget(self) -> None:
         """List them again: another master may have led."""
+        self._placeholders.forget()
         self._found = None
         self._requests.clear()
         self._released.clear()
         self._refused.clear()
+
+    def take(self, change: ObjectsListed | ObjectChanged) -> None:
+        """Pods of this master were listed, or one has changed."""
+        self._placeholders.take(change)
+
+    def priority_classes(self) -> set[str]:
+        """The names of the PriorityClasses in use."""
+        return self._placeholders.priority_classes()
 
     async def reconcile(self) -> None:
         """Make missing requests, and remove those that nothing waits for.
@@ -138,6 +156,7 @@ class ProvisioningRequests:
         Raises:
             Unreachable: the API server does not answer.
         """
+        await self._placeholders.reconcile()
         wanted = self._wanted()
         if not await self._refresh(is_needed=bool(wanted)):
             return

@@ -7,7 +7,7 @@ with the platform's own pod. Source: helm-and-kubernetes 8 to 10.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -15,12 +15,15 @@ import msgspec
 from determined_master.backends.kubernetes import names
 from determined_master.domain.checkpoints.access import is_below
 from determined_master.domain.config.schema.values import expected
+from determined_master.domain.pods.placement import NodeFacts
 from determined_master.domain.task.pod_keys import camel
 from determined_master.domain.task.pod_types import wrong_types
 from determined_wire.agent_link import ContainerSpec, Mount, TaskUser
 
 Json = dict[str, Any]
 
+HOSTNAME = "kubernetes.io/hostname"
+"""Label by which each kubelet names its node."""
 _OURS = (
     "containers",
     "initContainers",
@@ -75,20 +78,37 @@ def _own_marks(given: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def with_node(affinity: Mapping[str, Any] | None, node: str) -> Json:
-    """A user's affinity, restricted to this node.
+    """A user's affinity, restricted to this node."""
+    ours = {"key": "metadata.name", "operator": "In", "values": [node]}
+    return _with_conditions(affinity, matchFields=[ours])
 
-    Terms of a node selector are alternatives, so each of them gets the condition.
+
+def without_nodes(affinity: Mapping[str, Any] | None, nodes: Collection[NodeFacts]) -> Json:
+    """A user's affinity, which none of these nodes matches.
+
+    Autoscalers compare labels, and not all of them fields: nodes are named by their label.
     """
+    hosts = sorted(node.labels[HOSTNAME] for node in nodes if HOSTNAME in node.labels)
+    names = sorted(node.name for node in nodes if HOSTNAME not in node.labels)
+    by_label = [{"key": HOSTNAME, "operator": "NotIn", "values": hosts}] if hosts else []
+    # A condition on a field takes one value.
+    by_field = [{"key": "metadata.name", "operator": "NotIn", "values": [name]} for name in names]
+    if not by_label and not by_field:
+        return dict(affinity or {})
+    return _with_conditions(affinity, matchExpressions=by_label, matchFields=by_field)
+
+
+def _with_conditions(affinity: Mapping[str, Any] | None, **conditions: list[Json]) -> Json:
+    """Terms of a node selector are alternatives, so each of them gets the conditions."""
     found: Json = dict(affinity or {})
     near: Json = dict(found.get("nodeAffinity") or {})
     required = near.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    ours = {"key": "metadata.name", "operator": "In", "values": [node]}
-    terms = required.get("nodeSelectorTerms") or [{}]
-    near["requiredDuringSchedulingIgnoredDuringExecution"] = {
-        "nodeSelectorTerms": [
-            {**term, "matchFields": [*(term.get("matchFields") or []), ours]} for term in terms
-        ]
-    }
+    terms = [dict(term) for term in required.get("nodeSelectorTerms") or [{}]]
+    for term in terms:
+        for part, more in conditions.items():
+            if more:
+                term[part] = [*(term.get(part) or []), *more]
+    near["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     found["nodeAffinity"] = near
     return found
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from determined_master.backends.kubernetes import names
-from determined_master.backends.kubernetes.manifest.layers import split_user_pod
+from determined_master.backends.kubernetes.manifest.layers import split_user_pod, without_nodes
 from determined_master.backends.kubernetes.manifest.pod import (
     device_tolerations,
     resources_of,
 )
 from determined_master.backends.kubernetes.options import ClusterOptions
+from determined_master.domain.pods.placement import NodeFacts
 from determined_master.domain.task.pod_keys import camel
 from determined_master.domain.task.pod_types import wrong_types
 from determined_master.ports.kubernetes import NodeRequest
@@ -22,6 +23,7 @@ Json = dict[str, Any]
 DEMAND = f"{names.PREFIX}demand"
 """Label of every placeholder, and annotation with the allocation that waits."""
 PRIORITY_CLASS = "determined-demand"
+"""Begin of the name of a cluster's class, which ends with its id."""
 PRIORITY = -10
 """The least priority of pods for which Cluster Autoscaler adds nodes by default."""
 _PLACING = (
@@ -56,26 +58,56 @@ def readable(requests: Iterable[NodeRequest]) -> tuple[NodeRequest, ...]:
     return tuple(r for r in requests if not any(wrong_types(camel(r.pod_spec or {}))))
 
 
-def placeholder(request: NodeRequest, number: int, slots: int, options: ClusterOptions) -> Json:
-    """A pod with the needs of one pod of a waiting task; always the same for the same pod.
+def priority_class(options: ClusterOptions) -> str:
+    """The class of a cluster's placeholders; other masters have their own."""
+    return f"{PRIORITY_CLASS}-{options.cluster_id}"
+
+
+def place_of(request: NodeRequest, number: int, options: ClusterOptions) -> tuple[str, str]:
+    """Namespace and name of a placeholder; always the same for the same pod.
 
     Args:
         request: of the task.
         number: of the pod among those of the task, from 0.
-        slots: of the pod.
         options: of the cluster.
     """
     tail = hashlib.sha256(f"{request.allocation_id} {number}".encode()).hexdigest()[:12]
+    name = f"det-{options.cluster_id[:8]}-demand-{tail}"
+    return request.namespace or options.default_namespace, name
+
+
+def placeholder(
+    request: NodeRequest,
+    number: int,
+    options: ClusterOptions,
+    avoided: Collection[NodeFacts] = (),
+) -> Json:
+    """A pod with the needs of one pod of a waiting task.
+
+    Args:
+        request: of the task.
+        number: of the pod among those of the task, from 0.
+        options: of the cluster.
+        avoided: nodes that have room, but not for the task: there the placeholder would take the
+            room from other tasks, and no autoscaler would see it.
+    """
+    namespace, name = place_of(request, number, options)
+    spec = shape(request, request.slots[number], options)
+    affinity = without_nodes(spec.get("affinity"), avoided)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": f"det-{options.cluster_id[:8]}-demand-{tail}",
-            "namespace": request.namespace or options.default_namespace,
+            "name": name,
+            "namespace": namespace,
             "labels": {names.CLUSTER: options.cluster_id, DEMAND: "true"},
             "annotations": {**MAY_GO, DEMAND: request.allocation_id},
         },
-        "spec": {**shape(request, slots, options), "priorityClassName": PRIORITY_CLASS},
+        "spec": {
+            **spec,
+            **({"affinity": affinity} if affinity else {}),
+            "priorityClassName": priority_class(options),
+        },
     }
 
 

@@ -65,6 +65,15 @@ class KnownPods:
         found = {node: self.by_node.leftover_slots(node) for node in self.by_node.nodes()}
         return {node: slots for node, slots in found.items() if slots is not None}
 
+    def awaited_nodes(self) -> set[str]:
+        """The nodes that were planned for pods which Kubernetes' scheduler has not placed yet."""
+        return {
+            e.seen.node
+            for e in self._entries.values()
+            if not (e.is_gone or e.seen.is_scheduled or e.seen.is_handed_over)
+            and e.report.state != "TERMINATED"
+        }
+
     def was_killed(self, container_id: str) -> bool:
         """Whether Kubernetes has accepted a kill signal for it."""
         entry = self._entries.get(container_id)

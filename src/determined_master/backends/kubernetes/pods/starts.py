@@ -111,7 +111,7 @@ class PodStarts:
         except KubernetesUnreachable as error:
             raise NotConnected(f"Kubernetes: {error}") from error
         try:
-            await self._demand.release(order.allocation_id)
+            await self._demand.make_room(order.allocation_id, order.agent_id)
             changed = await self._create_all(order.container_id, parts)
         except GatewayWaits as error:
             await self._await_gateway(order, error)
