@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from tests.certificates import Authority
 from tests.master_settings import read
 
@@ -44,6 +45,12 @@ def ports_of_masters(tmp_path: Path) -> set[int]:
     return {port for one in (plain, secure) for port in (one.port, services_port(one.port))}
 
 
+def debugging_port() -> int:
+    """The port of an agent's `api_enabled`."""
+    defaults = {field.name: field.default for field in structs.fields(AgentSettings)}
+    return int(defaults["bind_port"])
+
+
 def ports_of_servers() -> set[int]:
     ranges = [kind.server_ports for kind in TASK_KINDS.values() if kind.server_ports]
     return {port for one in ranges for port in (one[0], one[-1])}
@@ -57,7 +64,7 @@ def test_the_table_has_each_port_of_the_code_and_no_other(tmp_path: Path) -> Non
         *ports_of_servers(),
         *clouds,
         Database().port,
-        AgentSettings().bind_port,
+        debugging_port(),
         *PUBLISHED,
         *UNPRIVILEGED,
         *WEB,
