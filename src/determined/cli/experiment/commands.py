@@ -9,7 +9,7 @@ from determined.cli import connect, errors, log_stream, pagination, publish
 from determined.cli.arguments import at_least, seconds
 from determined.cli.checkpoint import transfers
 from determined.cli.declare import Command, OneOf, arg, flag
-from determined.cli.experiment import change
+from determined.cli.experiment import change, examples
 from determined.cli.experiment.fork import CONFIG_HELP, FORK_OPTIONS
 from determined.cli.output import show
 from determined.cli.trial import story
@@ -160,6 +160,7 @@ NOUN = Command(
         _CREATE,
         *_SHOWING,
         *change.COMMANDS,
+        *examples.COMMANDS,
         Command(
             "fork",
             "create an experiment from the configuration and the files of another one",

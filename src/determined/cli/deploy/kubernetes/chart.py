@@ -21,6 +21,6 @@ def chart_directory() -> pathlib.Path:
         if (place / "Chart.yaml").is_file():
             return place
     raise errors.CliError(
-        f"the chart is not in {_INSTALLED}: install the package determined again, or run the "
+        f"the chart is not in {_INSTALLED}: install determined-platform again, or run the "
         "command of a checkout"
     )
