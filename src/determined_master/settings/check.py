@@ -35,6 +35,15 @@ UNUSED: Mapping[tuple[str, ...], str] = {
     ("task_container_defaults", "nccl_port_range"): "NCCL uses ports that the system chooses",
 }
 """Accepted for older files."""
+RENAMED_POOL_KEYS: Mapping[str, str] = {
+    "max_cpu_containers_per_agent": "max_aux_containers_per_agent",
+}
+REMOVED_POOL_KEYS: Mapping[str, str] = {
+    "kubernetes_namespace": (
+        "was removed: bind workspaces to namespaces, or set default_namespace"
+    ),
+}
+"""Also refused by the chart, with the same text."""
 
 
 def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
@@ -50,13 +59,13 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
     pools = tree.get("resource_pools")
     for pool in pools if isinstance(pools, list) else ():
         if isinstance(pool, dict):
-            old, new = "max_cpu_containers_per_agent", "max_aux_containers_per_agent"
-            if old in pool and pool.pop(new, None) is not None:
-                report.warn(old, f"is set besides {new} and wins: remove it")
-            _rename(pool, old, new, report)
-            if pool.pop("kubernetes_namespace", None) is not None:
-                text = "was removed: bind workspaces to namespaces, or set default_namespace"
-                report.problem("root.resource_pools.kubernetes_namespace", text)
+            for old, new in RENAMED_POOL_KEYS.items():
+                if old in pool and pool.pop(new, None) is not None:
+                    report.warn(old, f"is set besides {new} and wins: remove it")
+                _rename(pool, old, new, report)
+            for old, text in REMOVED_POOL_KEYS.items():
+                if pool.pop(old, None) is not None:
+                    report.problem(f"root.resource_pools.{old}", text)
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})

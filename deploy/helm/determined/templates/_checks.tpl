@@ -43,10 +43,34 @@
 {{- fail (printf "logging.type must be default, not %s: logs are kept in the database" $v.logging.type) -}}
 {{- end -}}
 {{- include "determined.checkStorage" $v.checkpointStorage -}}
+{{- include "determined.checkPools" (dict "files" .Files "pools" $v.resourcePools) -}}
+{{- range $more := $v.additional_resource_managers -}}
+{{- include "determined.checkPools" (dict "files" $.Files "pools" ($more.resource_pools | default list)) -}}
+{{- end -}}
+{{- $known := .Files.Get "settings.yaml" | fromYaml -}}
+{{- range $key, $_ := $v.masterConfig -}}
+{{- if not (has $key $known.keys) -}}
+{{- fail (printf "masterConfig: root.%s: unknown option" $key) -}}
+{{- end -}}
+{{- end -}}
 {{- range $i, $more := $v.additional_resource_managers -}}
 {{- range $key := list "kubeconfig_secret_name" "kubeconfig_secret_value" -}}
 {{- if not (index $more.resource_manager $key) -}}
 {{- fail (printf "additional_resource_managers[%d].resource_manager.%s must be set: a Secret of this namespace and its key have the kubeconfig" $i $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The master's own refusals of keys of pools, in its words. */}}
+{{- define "determined.checkPools" -}}
+{{- $known := .files.Get "settings.yaml" | fromYaml -}}
+{{- range $i, $pool := .pools -}}
+{{- range $key, $value := $pool -}}
+{{- if and (hasKey $known.removedPoolKeys $key) (not (kindIs "invalid" $value)) -}}
+{{- fail (printf "root.resource_pools.%s: %s" $key (index $known.removedPoolKeys $key)) -}}
+{{- else if not (or (has $key $known.poolKeys) (hasKey $known.removedPoolKeys $key)) -}}
+{{- fail (printf "root.resource_pools[%d].%s: unknown option" $i $key) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
