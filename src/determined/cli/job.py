@@ -81,7 +81,7 @@ NOUN = Command(
             "explain why a job waits",
             f"{_HERE}:why",
             (
-                arg("id", help="job ID, experiment ID or allocation ID"),
+                arg("id", help="job ID, experiment ID, task ID or allocation ID"),
                 flag("--json", help="Output in JSON format"),
             ),
         ),

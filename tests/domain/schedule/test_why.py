@@ -148,3 +148,20 @@ def test_started_and_unknown_requests_have_no_blockers() -> None:
     assert explain(pool, made, "starts") is None
     assert explain(pool, made, "nobody") is None
     assert [wait.allocation_id for wait in made.waits] == ["waits"]
+
+
+@pytest.mark.parametrize("rules", [{"type": "kubernetes"}, {"max_slots_per_pod": 4}])
+@pytest.mark.parametrize(
+    ("agents", "request_"),
+    [
+        ([], pending("x", 1)),
+        ([agent("a", 0)], pending("x", 1)),
+        ([agent("a", 4)], pending("x", 8)),
+        ([agent("a", 4, is_accepting=False)], pending("x", 1)),
+        ([agent("a", 4, free=1)], pending("x", 2)),
+        ([agent("a", 4)], pending("x", 1, excluded_agents=frozenset({"a"}))),
+    ],
+)
+def test_agents_of_kubernetes_are_nodes(agents, request_, rules) -> None:
+    reason = told(view(agents, [request_], **rules), "x").reason
+    assert "agent" not in reason

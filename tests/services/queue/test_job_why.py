@@ -121,6 +121,16 @@ async def test_a_task_whose_pods_wait_in_the_cluster_has_the_reason_of_its_queue
     assert asked == [(state.request.pool, state.id)]
 
 
+async def test_a_job_is_found_by_the_id_of_its_task(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    why = JobWhy(pool, world.live, lambda name: None)
+    task, _, _ = (await started(world)).rpartition(".")
+    [state] = world.live.of_task(task)
+    assert (await why.why(USER, task)).job_id == state.request.job_id
+
+
 def test_tasks_that_a_reader_may_not_see_have_no_ids() -> None:
     why = Why(
         allocation_id="own.1",

@@ -42,43 +42,52 @@ def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
 
 
 def impossible(
-    demand: Demand, pool: str, agents: Sequence[AgentView], *, is_heterogeneous: bool = False
+    demand: Demand,
+    pool: str,
+    agents: Sequence[AgentView],
+    *,
+    is_heterogeneous: bool = False,
+    noun: str = "agent",
 ) -> str:
-    """Why not even an empty pool would hold it, and what the pool could hold."""
+    """Why not even an empty pool would hold it, and what the pool could hold.
+
+    `noun` is what the pool's users call its agents: on Kubernetes they are nodes.
+    """
     shut = _shut(agents)
     usable = open_to(demand, agents)
+    start = "start" if noun == "agent" else "add"
     if not usable:
         if demand.excluded_agents and any(a.is_accepting for a in agents):
             return (
-                f"log policies exclude every agent of pool {pool!r} "
+                f"log policies exclude every {noun} of pool {pool!r} "
                 f"({names(sorted(demand.excluded_agents))}) for this task: repair or replace "
                 "them, or start a new trial"
             )
         if agents and all(a.is_resting for a in agents):
-            return f"pool {pool!r} has no agent that takes work{shut}: repair or replace them"
-        return f"pool {pool!r} has no agent that takes work{shut}: start or enable one"
+            return f"pool {pool!r} has no {noun} that takes work{shut}: repair or replace them"
+        return f"pool {pool!r} has no {noun} that takes work{shut}: {start} or enable one"
     if demand.slots < 1:
         return (
             f"pool {pool!r} takes no tasks without slots: raise its max_aux_containers_per_agent"
         )
     total, largest = sum(a.slots for a in usable), max(a.slots for a in usable)
     if largest == 0:
-        return f"pool {pool!r} has agents without slots only{shut}: add agents with slots"
+        return f"pool {pool!r} has {noun}s without slots only{shut}: add {noun}s with slots"
     if demand.is_single_node:
         return (
-            f"needs {count(demand.slots)} on one agent, and the largest of pool {pool!r} has "
+            f"needs {count(demand.slots)} on one {noun}, and the largest of pool {pool!r} has "
             f"{largest}{shut}: ask for at most {largest}, or turn resources.is_single_node off"
         )
     if demand.slots > total:
         return (
             f"needs {count(demand.slots)}, and pool {pool!r} has {total}{shut}: ask for less, or "
-            "add agents"
+            f"add {noun}s"
         )
     lower, upper = nearest_sizes(demand.slots, usable)
     choices = [str(lower), *([str(upper)] if upper is not None else [])]
     return (
-        f"{count(demand.slots)} cannot be split over whole agents of one size in pool {pool!r}, "
-        f"whose agents have {_sizes(usable)}{shut}: ask for {' or '.join(choices)}, or any other "
+        f"{count(demand.slots)} cannot be split over whole {noun}s of one size in pool {pool!r}, "
+        f"whose {noun}s have {_sizes(usable)}{shut}: ask for {' or '.join(choices)}, or any other "
         f"number up to {largest} or multiple of one of these sizes"
     )
 
@@ -109,7 +118,7 @@ def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
         case "quota" | "resources" | "topology":
             return request.unfit
         case "full":
-            return _full(demand, view.agents)
+            return _full(demand, view.agents, _noun(view))
         case "leaving":
             return (
                 f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
@@ -148,14 +157,22 @@ def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
                 view.pool,
                 view.agents,
                 is_heterogeneous=view.rules.is_heterogeneous,
+                noun=_noun(view),
             )
 
 
-def _full(demand: Demand, agents: Sequence[AgentView]) -> str:
+def _noun(view: PoolView) -> str:
+    """What users call the pool's agents."""
+    rules = view.rules
+    is_kubernetes = rules.type == "kubernetes" or rules.max_slots_per_pod is not None
+    return "node" if is_kubernetes else "agent"
+
+
+def _full(demand: Demand, agents: Sequence[AgentView], noun: str) -> str:
     usable = open_to(demand, agents)
     if demand.slots < 1:
         return (
-            "waits for a place: every agent runs as many tasks without slots as the pool allows "
+            f"waits for a place: every {noun} runs as many tasks without slots as the pool allows "
             "(max_aux_containers_per_agent)"
         )
     free, hole = free_slots(usable)
@@ -166,8 +183,8 @@ def _full(demand: Demand, agents: Sequence[AgentView]) -> str:
     if demand.is_single_node or demand.slots <= max(a.slots for a in usable):
         if hole >= demand.slots:
             return f"{text}, but kept for requests ahead of it"
-        return f"{text}, but at most {hole} on one agent"
-    return f"{text}, but not on agents that are wholly free and equally large"
+        return f"{text}, but at most {hole} on one {noun}"
+    return f"{text}, but not on {noun}s that are wholly free and equally large"
 
 
 def _no_backfill(view: PoolView, request: RequestView) -> str:

@@ -255,11 +255,12 @@ class Pools:
             return None
         names = ", ".join(sorted(a.id for a in left_out))
         left = sum(a.slots for a in agents) - sum(a.slots for a in left_out)
-        kept = f"{left} slots are" if slots else "no agent is"
+        noun = "node" if self.is_kubernetes(pool) else "agent"
+        kept = f"{left} slots are" if slots else f"no {noun} is"
         return (
             f"slots requested exceeds {pool} resource pool capacity: log policies exclude "
-            f"{names}, {kept} left, and resources.slots_per_trial is {slots}; repair the agents "
-            "and start a new trial, or add agents"
+            f"{names}, {kept} left, and resources.slots_per_trial is {slots}; repair the {noun}s "
+            f"and start a new trial, or add {noun}s"
         )
 
     def check_fit(

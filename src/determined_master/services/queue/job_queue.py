@@ -222,8 +222,9 @@ class JobQueue:
 
     def _facts(self, row: rows.JobRow, pool: str, allocations: Sequence[Allocation]) -> JobFacts:
         facts = facts_of(row, pool, allocations)
-        is_scheduled = any(map(self._is_scheduled, allocations))
-        return msgspec.structs.replace(facts, is_scheduled=is_scheduled)
+        scheduled = [a for a in allocations if self._is_scheduled(a)]
+        slots = sum(a.request.slots for a in scheduled)
+        return msgspec.structs.replace(facts, is_scheduled=bool(scheduled), allocated_slots=slots)
 
     def _shown(self, pool: str) -> list[Allocation]:
         return [a for a in self._live.values() if a.request.pool == pool and _is_shown(a)]

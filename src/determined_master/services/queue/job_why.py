@@ -99,7 +99,7 @@ class JobWhy:
 
         Args:
             caller: the caller.
-            id: of the job, of its experiment, or of one of its allocations.
+            id: of the job, of its experiment, of its task, or of one of its allocations.
 
         Returns:
             It contains a provider's own error messages only for callers who may
@@ -214,13 +214,15 @@ class JobWhy:
         name = found[0].id if found else id
         async with self._db.acquire() as conn:
             where = await find_workspaces(conn, thing, [name])
+            where = where or await find_workspaces(conn, "task", [name])
         missing = f"job {id} not found: nothing of it waits or runs"
         access.may_see(caller, "task", where.get(name), missing)
 
     async def _idle(self, id: str) -> JobExplanation:
         """A job without waiting or running requests."""
         async with self._db.acquire() as conn:
-            job_id = await rows.find_job_id(conn, int(id)) if _is_number(id) else id
+            of_experiment = await rows.find_job_id(conn, int(id)) if _is_number(id) else None
+            job_id = of_experiment or await rows.find_job_of_task(conn, id) or id
             found = await rows.list_jobs(conn, [job_id]) if job_id and is_uuid(job_id) else []
         if not found or found[0].resources is None:
             raise NotFound(f"job {id} not found: nothing of it waits or runs")
@@ -235,6 +237,9 @@ class JobWhy:
         one = self._live.find(id)
         if one is not None:
             return [one]
+        of_task = self._live.of_task(id)
+        if of_task:
+            return of_task
         if _is_number(id):
             async with self._db.acquire() as conn:
                 id = await rows.find_job_id(conn, int(id)) or id

@@ -65,6 +65,12 @@ async def find_job_id(conn: Conn, experiment_id: int) -> str | None:
     return found
 
 
+async def find_job_of_task(conn: Conn, task_id: str) -> str | None:
+    """The job of a task."""
+    job: str | None = await conn.fetchval("SELECT job_id::text FROM tasks WHERE id = $1", task_id)
+    return job
+
+
 async def update_place(
     conn: Conn,
     experiment_id: int,
