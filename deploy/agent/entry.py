@@ -16,7 +16,7 @@ STARTUP_SCRIPT = Path("/usr/local/determined/container_startup_script")
 PACKAGES = Path("/opt/determined/packages")
 HARNESSES = Path(os.environ.get("HARNESS_DIR", "/var/lib/determined/harness"))
 """On the same path inside and on the machine, for the daemon mounts from there into tasks."""
-_HARNESS = ("determined", "urllib3", "ruamel")
+_HARNESS = ("determined", "urllib3", "ruamel", "obstore", "certifi")
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def place_harness(packages: Path, harnesses: Path) -> Path:
 
     Tasks of an older image may still be importing from theirs, so those stay.
     """
-    found = [packages / name for name in _HARNESS]
+    found = [packages / name for name in _HARNESS if (packages / name).exists()]
     target = harnesses / _digest(found)
     if not target.exists():
         harnesses.mkdir(mode=0o755, parents=True, exist_ok=True)

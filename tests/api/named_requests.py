@@ -19,6 +19,7 @@ NAMES = {
     "user_id": "1",
     "username": "admin",
     "agent_id": "a1",
+    "machine": "x86_64",
     "slot_id": "0",
     "resource_pool_name": "default",
     "workload_type": "EXPERIMENT",

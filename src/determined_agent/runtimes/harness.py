@@ -1,7 +1,7 @@
 """Makes the harness, and nothing else of the agent's packages, importable inside tasks.
 
 The agent's site-packages would put all of its other packages before those that the user has
-installed; a directory of links holds only three.
+installed; a directory of links holds only these.
 """
 
 from __future__ import annotations
@@ -16,16 +16,25 @@ HARNESS_DIR = "/opt/determined/harness"
 """Mount point of the harness in containers; no image is expected to have files there."""
 PACKAGES = ("determined", "urllib3", "ruamel.yaml")
 """The harness and its dependencies inside a task."""
+STORAGE_CLIENT = ("obstore", "certifi")
+"""Its client of buckets, and the authorities that it trusts, for images without them. The harness
+puts them last on the search path, so they replace nothing of the image."""
+STORAGE_CLIENT_DIR = "storage-client"
+"""The directory of that client beside the packages: no name of a package."""
 
 
 def locate_harness() -> dict[str, str]:
-    """Return the directories of the harness and its installed dependencies, by import name."""
+    """Return the installed directories of the harness, by their place below its mount point."""
     found = {}
     for package in PACKAGES:
         location = _location(package)
         if location is not None:
             target = location.parent if "." in package else location
             found[package.partition(".")[0]] = str(target)
+    for package in STORAGE_CLIENT:
+        location = _location(package)
+        if location is not None:
+            found[f"{STORAGE_CLIENT_DIR}/{package}"] = str(location)
     return found
 
 
@@ -39,20 +48,15 @@ def link_harness(directory: Path) -> list[str]:
         Packages that are not installed.
     """
     directory.mkdir(mode=0o755, exist_ok=True)
-    missing = []
-    for package in PACKAGES:
-        location = _location(package)
-        if location is None:
-            missing.append(package)
-            continue
-        target = location.parent if "." in package else location
-        link = directory / package.partition(".")[0]
+    (directory / STORAGE_CLIENT_DIR).mkdir(mode=0o755, exist_ok=True)
+    for name, target in ((n, Path(path)) for n, path in locate_harness().items()):
+        link = directory / name
         if not link.is_symlink() or link.readlink() != target:
-            temporary = directory / f".{link.name}.tmp"
+            temporary = link.with_name(f".{link.name}.tmp")
             temporary.unlink(missing_ok=True)
             temporary.symlink_to(target)
             temporary.rename(link)
-    return missing
+    return [package for package in PACKAGES if _location(package) is None]
 
 
 def interpreter(directory: Path) -> str:

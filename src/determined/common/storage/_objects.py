@@ -27,7 +27,7 @@ from typing import (
 )
 
 from determined._uuid import new_uuid
-from determined.common.storage._bucket import PART_BYTES
+from determined.common.storage._clients._interface import PART_BYTES
 from determined.common.storage._copy import Progress, halting, writing
 from determined.common.storage._files import (
     Selector,

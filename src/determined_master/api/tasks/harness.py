@@ -1,4 +1,4 @@
-"""Where pods fetch what runs inside a task."""
+"""Where tasks fetch what runs inside them."""
 
 from __future__ import annotations
 
@@ -12,3 +12,12 @@ from determined_master.services.containers.harness import Harness
 async def get_harness(call: Call, harness: Harness) -> Reply:
     """The task's side of the platform as an archive; it is the same for everybody."""
     return Reply(await harness.archive(), content_type="application/gzip")
+
+
+@plain_route(
+    "GET", "/task/storage-client/{machine}", access=SIGNED_IN, task=of_task(), in_task=REPORTS
+)
+async def get_storage_client(call: Call, harness: Harness) -> Reply:
+    """The client of buckets as an archive, for tasks in images without one."""
+    content = await harness.storage_client(call.parameters["machine"])
+    return Reply(content, content_type="application/gzip")

@@ -93,8 +93,8 @@ class ObjectStorage:
         except ImportError:
             raise Unimplemented(
                 f"the master cannot read {target.kind} storage: install obstore where it runs "
-                "(pip install 'determined-platform[storage]'), or download from the storage "
-                "itself (--mode direct)"
+                "(pip install 'determined-platform[master]'), or download from the storage itself "
+                "(--mode direct)"
             ) from None
         self._access.check_credentials(config, target)
         options = dict(target.options)

@@ -29,6 +29,7 @@ from tests.docker_daemon import (
     import_image,
     missing,
 )
+from tests.object_server import object_server
 from tests.registry import Registry
 
 from determined_agent.container.directory import Exit
@@ -78,6 +79,32 @@ class TestWhatIsInside:
         ]
         assert (shared / "made").read_text() == "here"
         assert (shared / "made").stat().st_uid == 54321
+
+    async def test_a_task_in_an_image_without_a_client_of_buckets_has_one(
+        self, driver: RuntimeDriver
+    ) -> None:
+        """Nor does the image have certificates of authorities."""
+        with object_server() as objects:
+            config = {
+                "type": "s3",
+                "bucket": objects.new_bucket(),
+                "access_key": "key",
+                "secret_key": "secret",
+                "endpoint_url": objects.url,
+            }
+            _, lines = await driver.run(
+                "import importlib.util",
+                "print([importlib.util.find_spec(n) for n in ('obstore', 'boto3')])",
+                "from determined.common import storage",
+                f"storage.build({config!r}).validate()",
+                "import obstore",
+                "print(obstore.__file__)",
+                network_mode="host",
+            )
+        assert lines == [
+            "[None, None]",
+            "/opt/determined/harness/storage-client/obstore/__init__.py",
+        ]
 
     async def test_capabilities_are_added_and_dropped(self, driver: RuntimeDriver) -> None:
         script = (

@@ -196,18 +196,6 @@ def test_a_missing_service_is_named(unused_port: int, monkeypatch: pytest.Monkey
         storage.build(s3(f"http://127.0.0.1:{unused_port}")).validate()
 
 
-def test_without_the_client_the_package_to_install_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "obstore", None)
-    monkeypatch.setitem(sys.modules, "obstore.store", None)
-    remedy = r"obstore.*determined-platform\[storage\]"
-    with pytest.raises(storage.CheckpointStorageError, match=remedy):
-        storage.build(s3("http://127.0.0.1:1"))
-
-
 def test_a_long_transfer_logs_its_progress(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -16,7 +16,7 @@ from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
 from determined.cli.deploy.aws.template import Images
-from determined.cli.deploy.cloud.options import warn_of_risks
+from determined.cli.deploy.cloud.options import warn_of_images, warn_of_risks
 from determined.cli.deploy.cloud.secret import DATABASE, INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
 from determined.cli.deploy.cloud.wheel import build_wheel, key_of
@@ -60,6 +60,7 @@ def up(args: argparse.Namespace) -> None:
         if known is not None:
             _confirm_change(args, str(known["StackStatus"]), tags_of(known).get(TYPE_TAG, ""))
         warn_of_risks(wanted)
+        warn_of_images(wanted, "boto3")
         tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
         secret = Secret(access, wanted.cluster_id)
         stored = secret.read() or {}

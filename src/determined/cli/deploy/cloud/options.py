@@ -128,6 +128,21 @@ def warn_of_risks(wanted: ClusterOptions) -> None:
         print("The master serves HTTP without TLS: give --master-tls-cert and --master-tls-key.")
 
 
+def warn_of_images(wanted: ClusterOptions, library: str) -> None:
+    """Print what the named images of tasks need for the cluster's bucket.
+
+    Args:
+        wanted: the options.
+        library: the cloud's own client of buckets.
+    """
+    images = [image for image in (wanted.cpu_image, wanted.gpu_image) if image]
+    if images:
+        print(
+            f"Checkpoints go to a bucket: {' and '.join(dict.fromkeys(images))} must have Python "
+            f"3.11 or newer and glibc, for which the agents bring a client, or else {library}."
+        )
+
+
 def _check(args: argparse.Namespace) -> None:
     if args.min_dynamic_agents > args.max_dynamic_agents:
         raise errors.CliError(

@@ -8,7 +8,7 @@ import tempfile
 from typing import Any, Dict, List
 
 from determined.cli import arguments, errors
-from determined.cli.deploy.cloud.options import warn_of_risks
+from determined.cli.deploy.cloud.options import warn_of_images, warn_of_risks
 from determined.cli.deploy.cloud.secret import INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
 from determined.cli.deploy.cloud.wheel import build_wheel, key_of
@@ -43,6 +43,7 @@ def up(args: argparse.Namespace) -> None:
     if not found.is_new:
         arguments.confirm(args, f"Change the cluster {wanted.cluster_id}? Its master restarts.")
     warn_of_risks(wanted)
+    warn_of_images(wanted, "google-cloud-storage")
     print(f"{'Creating' if found.is_new else 'Changing'} the cluster {wanted.cluster_id} ...")
     with tempfile.TemporaryDirectory() as directory:
         wheel = build_wheel(directory)
