@@ -31,6 +31,8 @@ from tools.lock_files import (  # noqa: E402
     today,
 )
 
+from tools import machine_lock  # noqa: E402
+
 OPTIONS = ("--universal", "--python-version", RELEASES[0], "--generate-hashes", "--no-header")
 PLATFORM = "manylinux_2_28"
 
@@ -56,6 +58,7 @@ def make_all(uv: str, *, is_upgrade: bool, root: Path = ROOT) -> None:
         (root / FOLDER).mkdir(exist_ok=True)
         for lock in LOCKS:
             shutil.copy(path_of(lock, scratch), path_of(lock, root))
+        machine_lock.write(root)
 
 
 def _date(is_upgrade: bool, root: Path) -> date:

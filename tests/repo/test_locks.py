@@ -6,7 +6,7 @@ import re
 import shutil
 import tomllib
 from datetime import date, timedelta
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tools.check_lock import ROOT, overdue, problems
 from tools.lock_files import LOCKS, MACHINES, PYPROJECT, RELEASES, WHOLE, path_of, read_lock
+
+from determined_wire.locked import FILE, requirements
+from tools import machine_lock
 
 
 def copy_of_the_locks(root: Path) -> Path:
@@ -25,6 +28,32 @@ def copy_of_the_locks(root: Path) -> Path:
 
 def test_the_locks_fit_the_project() -> None:
     assert list(problems()) == []
+
+
+def test_machines_install_the_versions_of_the_locks() -> None:
+    """`make lock` writes the list that the wheel carries."""
+    path = ROOT / "src" / "determined_wire" / FILE
+    assert path.read_text() == machine_lock.text_of(), "run tools/machine_lock.py"
+
+
+@pytest.mark.parametrize("extras", [("base", "agent", "storage"), ("base", "master", "aws")])
+def test_the_list_of_machines_has_all_that_its_extras_need(extras: tuple[str, ...]) -> None:
+    lines = requirements(extras).splitlines()
+    names = {line.partition("==")[0] for line in lines}
+    project = tomllib.loads((ROOT / PYPROJECT).read_text())["project"]
+    needs = {**project["optional-dependencies"], "base": project["dependencies"]}
+    direct = {canonicalize_name(Requirement(n).name) for e in extras for n in needs[e]}
+    assert direct <= names
+    assert all("--hash=sha256:" in line for line in lines)
+    for name in direct:
+        for need in map(Requirement, requires(name) or ()):
+            if need.marker is None or need.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(need.name) in names, f"{name} needs {need.name}"
+
+
+def test_an_extra_that_machines_do_not_install_is_named() -> None:
+    with pytest.raises(ValueError, match="no packages are locked for notebooks"):
+        requirements(["agent", "notebooks"])
 
 
 def test_a_changed_dependency_makes_every_lock_old(tmp_path: Path) -> None:

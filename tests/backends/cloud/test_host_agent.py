@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ from determined_master.backends.cloud.host_agent import (
 )
 from determined_master.backends.cloud.start_script import PLACE, start_script
 from determined_master.domain.machines.starts import STEPS
+from determined_wire.locked import requirements
 from determined_wire.wheel import AGENT, Wheel, build
 
 pytestmark = pytest.mark.slow
@@ -247,8 +249,33 @@ def test_the_agent_gets_the_package_for_cloudwatch_if_its_journal_is_sent() -> N
     asked = []
     for journal in (None, target, CLOUD_LOGGING):
         told = boot(image="", master_host="127.0.0.1", master_port=8080, journal=journal)
-        asked.append(start_script(told).partition('"$wheel[')[2].partition("]")[0])
-    assert asked == ["agent,storage", "agent,storage,aws", "agent,storage"]
+        _, _, rest = start_script(told).partition("-m determined_wire.locked ")
+        asked.append(rest.partition(" \\")[0])
+    assert asked == ["base agent storage", "base agent storage aws", "base agent storage"]
+
+
+def test_a_package_with_other_content_than_the_locked_one_is_not_installed(
+    machine: Machine, wheels: int, tmp_path: Path
+) -> None:
+    """What an index serves runs as root on the machine."""
+    [pin] = [line for line in requirements(["base"]).splitlines() if line.startswith("argcomp")]
+    version = pin.partition("==")[2].partition(" ")[0]
+    index, ran = tmp_path / "index", tmp_path / "ran"
+    index.mkdir()
+    info = f"argcomplete-{version}.dist-info"
+    with zipfile.ZipFile(index / f"argcomplete-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr("argcomplete/__init__.py", f"open({str(ran)!r}, 'w')\n")
+        about = f"Metadata-Version: 2.1\nName: argcomplete\nVersion: {version}\n"
+        archive.writestr(f"{info}/METADATA", about)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
+        archive.writestr(f"{info}/RECORD", "")
+    machine.environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
+    done = machine.run(start_script(boot(image="", master_host="127.0.0.1", master_port=wheels)))
+    assert done.returncode == 1
+    assert "packages cannot be installed from pip's package index" in done.stderr
+    assert "DO NOT MATCH THE HASHES" in done.stderr
+    site = machine.root / PLACE.lstrip("/") / "environment"
+    assert list(site.rglob("argcomplete")) == []
 
 
 TOOLKIT_CURL = """

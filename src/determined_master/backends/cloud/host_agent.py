@@ -1,8 +1,9 @@
 """The part of a start script that runs the agent on the machine itself, without an image. Pure.
 
 The agent of the machine's image is used if there is one. Otherwise the master's wheel is installed
-into an environment of its own; on Debian and Ubuntu, Docker, Python's venv and, beside NVIDIA's
-driver, its container toolkit are installed too if they are missing.
+into an environment of its own, with the versions that it locks; on Debian and Ubuntu, Docker,
+Python's venv and, beside NVIDIA's driver, its container toolkit are installed too if they are
+missing.
 """
 
 from __future__ import annotations
@@ -73,9 +74,17 @@ has no apt-get to install them: use an image that has both, or one of Debian or 
         "$master/agent/wheel" 2>&1) || fail "the master does not give the agent's wheel" "$said"
     python3 -m venv "$place/environment"
     wheel=$(ls "$place/wheel/"*.whl)
-    said=$("$place/environment/bin/python" -m pip install --quiet --disable-pip-version-check \
-        "$wheel[{extras}]" 2>&1 >/dev/null) ||
+    python=$place/environment/bin/python
+    # The wheel has the versions and the hashes of what it needs.
+    PYTHONPATH=$wheel${PYTHONPATH:+:$PYTHONPATH} "$python" -m determined_wire.locked {extras} \
+        >"$place/wheel/locked.txt"
+    pip_install() {
+        "$python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 >/dev/null
+    }
+    said=$(pip_install --require-hashes --only-binary :all: -r "$place/wheel/locked.txt") ||
         fail "the agent's packages cannot be installed from pip's package index" "$said"
+    said=$(pip_install --no-index --no-deps "$wheel") ||
+        fail "the agent's wheel cannot be installed" "$said"
     agent=$place/environment/bin/determined-agent
 fi
 """
@@ -170,7 +179,8 @@ CLOUD_LOGGING = JournalTarget("Cloud Logging", ("google",))
 
 def install(journal: JournalTarget | None) -> str:
     """Shell commands that leave the agent's command in `agent`."""
-    extras = ",".join(["agent,storage", *([journal.extra] if journal and journal.extra else ())])
+    sends = [journal.extra] if journal and journal.extra else []
+    extras = " ".join(["base", "agent", "storage", *sends])
     toolkit = _TOOLKIT.replace("{repository}", TOOLKIT_REPOSITORY)
     return toolkit + _INSTALL.replace("{extras}", extras)
 

@@ -9,6 +9,7 @@ from determined.cli.deploy.aws import data, master_config
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.secret import name_of
 from determined.cli.deploy.cloud.boot import CloudParts, script
+from determined.cli.deploy.cloud.wheel import locked
 
 MAX_BYTES = 16_384
 """Of user data, as AWS bounds it."""
@@ -62,7 +63,11 @@ for pause in $(seq 120); do
 done"""
 _PREPARE = """\
 if [ ! -e "$settings/installed" ]; then
-  (umask 022; "$place/bin/pip" install --quiet boto3)
+  cat >"$settings/boto3.txt" <<'END_OF_LOCK'
+%s
+END_OF_LOCK
+  (umask 022; "$place/bin/pip" install --quiet --require-hashes --only-binary :all: \
+    -r "$settings/boto3.txt")
 fi"""
 _JOURNAL = "cloudwatch --group ${log_group} --stream master --region ${AWS::Region}"
 _END = "\n--determined--\n"
@@ -87,11 +92,12 @@ def user_data(options: Options, wheel: str, values: Dict[str, Any]) -> Dict[str,
         )
     parts = CloudParts(
         disk="" if options.has_rds else _DISK,
-        prepare=_PREPARE,
+        # The wheel, which has the whole list, is fetched by boto3.
+        prepare=_PREPARE % locked("aws").rstrip("\n"),
         fetch=_FETCH,
         arguments="'${AWS::Region}' '${bucket}' '${wheel}' '${secret}'",
         secrets=["database", "initial_user"] if options.has_rds else ["initial_user"],
-        extras="master,aws,storage",
+        extras=["master", "aws", "storage"],
         journal=_JOURNAL if options.log_group else "",
     )
     # Only what CloudFormation fills in may look like a variable of it.

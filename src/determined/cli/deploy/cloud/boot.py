@@ -54,8 +54,13 @@ if [ "$(cat "$settings/installed" 2>/dev/null)" != '${wheel}' ]; then
     echo "determined: the wheel in the bucket was changed: repeat det deploy up"
     exit 1
   fi
-  (umask 022; "$place/bin/pip" install --quiet --upgrade --force-reinstall --no-deps "$file")
-  (umask 022; "$place/bin/pip" install --quiet "determined[%(extras)s] @ file://$file")
+  # The wheel has the versions and the hashes of what it needs.
+  path="$file${!PYTHONPATH:+:$PYTHONPATH}"
+  PYTHONPATH="$path" "$place/bin/python" -m determined_wire.locked base %(extras)s \
+    >"$settings/locked.txt"
+  (umask 022; "$place/bin/pip" install --quiet --require-hashes --only-binary :all: \
+    -r "$settings/locked.txt")
+  (umask 022; "$place/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$file")
   echo '${wheel}' >"$settings/installed"
 fi
 cat >"$settings/master.yaml" <<'END_OF_SETTINGS'
@@ -121,7 +126,7 @@ class CloudParts:
     fetch: str
     arguments: str
     secrets: Sequence[str]
-    extras: str
+    extras: Sequence[str]
     journal: str = ""
 
 
@@ -134,7 +139,7 @@ def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
         "fetch": parts.fetch.rstrip("\n"),
         "arguments": parts.arguments,
         "secrets": list(parts.secrets),
-        "extras": parts.extras,
+        "extras": " ".join(parts.extras),
         "after": _JOURNAL % parts.journal if parts.journal else "",
         "settings": settings.rstrip("\n"),
     }

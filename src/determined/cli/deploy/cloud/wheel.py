@@ -16,11 +16,26 @@ def build_wheel(directory: str) -> pathlib.Path:
     Raises:
         CliError: a package of it is not installed.
     """
-    command = [sys.executable, "-m", "determined_wire.wheel", directory]
+    failure = "no wheel can be made of this installation"
+    return pathlib.Path(_output_of("wheel", directory, failure=failure).strip())
+
+
+def locked(*extras: str) -> str:
+    """The packages that extras need, with versions and hashes, in pip's form.
+
+    Raises:
+        CliError: the list is not installed.
+    """
+    failure = "this installation has no list of packages with hashes"
+    return _output_of("locked", *extras, failure=failure)
+
+
+def _output_of(module: str, *words: str, failure: str) -> str:
+    command = [sys.executable, "-m", f"determined_wire.{module}", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise errors.CliError(f"no wheel can be made of this installation: {done.stderr[-500:]}")
-    return pathlib.Path(done.stdout.strip())
+        raise errors.CliError(f"{failure}: {done.stderr[-500:]}")
+    return done.stdout
 
 
 def key_of(wheel: pathlib.Path) -> str:

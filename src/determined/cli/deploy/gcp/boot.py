@@ -84,7 +84,7 @@ def start_script(options: GcpOptions, project: str, subnetwork: str, wheel: str)
         fetch=_FETCH,
         arguments="'${project}' '${bucket}' '${wheel}' '${secret}'",
         secrets=["initial_user"],
-        extras="master,gcp,storage",
+        extras=["master", "gcp", "storage"],
         journal="google" if options.cloud_logging else "",
     )
     text = filled(script(options, parts, master_config.template_of(options)), values)
