@@ -26,12 +26,16 @@ class MachineMetadata:
         self.items: dict[str, str] = {}
         """Below `meta-data/`."""
         self.user_data = ""
+        self.document = ""
+        """Of `dynamic/instance-identity/`."""
 
     def answer(self, path: str) -> str | None:
         """The body of an item or of a list of items; None where there is none."""
         _, _, rest = path.lstrip("/").partition("/")  # any version of the API
         if rest == "user-data":
             return self.user_data or None
+        if rest == "dynamic/instance-identity/document":
+            return self.document or None
         if not rest.startswith("meta-data/"):
             return None
         name = rest.removeprefix("meta-data/")

@@ -34,6 +34,10 @@ class MetadataService:
             return 503, "not now"
         if path == "/latest/api/token":
             return (200, TOKEN) if method == "PUT" else (405, "")
+        if path == "/latest/dynamic/instance-identity/document":
+            if headers.get("x-aws-ec2-metadata-token") != TOKEN:
+                return 401, ""
+            return 200, json.dumps({"instanceId": "i-5", "region": "us-west-2", "version": "1"})
         if path == "/latest/meta-data/spot/instance-action":
             if headers.get("x-aws-ec2-metadata-token") != TOKEN:
                 return 401, ""

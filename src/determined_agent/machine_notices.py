@@ -50,14 +50,11 @@ def find_aws_notice(url: str) -> str:
     Raises:
         OSError: the service does not answer.
     """
-    age = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
-    token = _ask(f"{url}/latest/api/token", age, method="PUT")
-    shown = {"X-aws-ec2-metadata-token": token}
-    found = _ask(f"{url}/latest/meta-data/spot/instance-action", shown)
+    found = ask_aws(url, "meta-data/spot/instance-action")
     if found:
         action = _decoded(found, _InstanceAction())
         return f"AWS will {action.action} this spot machine{_at(action.time)}"
-    found = _ask(f"{url}/latest/meta-data/events/recommendations/rebalance", shown)
+    found = ask_aws(url, "meta-data/events/recommendations/rebalance")
     if found:
         since = _at(_decoded(found, _Rebalance()).notice_time)
         return f"AWS advised{since} to leave this spot machine, which it will probably end soon"
@@ -84,8 +81,8 @@ def find_gcp_notice(url: str) -> str:
 def notice_of(cloud: MachineCloud, env: Mapping[str, str]) -> Callable[[], str] | None:
     """A function that asks a cloud for its notice; None for a machine of no cloud."""
     if cloud == "aws":
-        url = env.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "") or ON_EC2
-        return lambda: find_aws_notice(url.rstrip("/"))
+        url = aws_url(env)
+        return lambda: find_aws_notice(url)
     if cloud == "gcp":
         host = env.get("GCE_METADATA_HOST", "")
         return lambda: find_gcp_notice(f"http://{host}" if host else ON_COMPUTE_ENGINE)
@@ -109,6 +106,22 @@ async def watch(find: Callable[[], str], announce: Callable[[str], None], every_
                 announce(notice)
                 return
         await asyncio.sleep(every_s)
+
+
+def aws_url(env: Mapping[str, str]) -> str:
+    """Where an EC2 machine reaches its metadata service."""
+    return (env.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "") or ON_EC2).rstrip("/")
+
+
+def ask_aws(url: str, item: str) -> str:
+    """An item of an EC2 machine's metadata; empty for one that does not exist.
+
+    Raises:
+        OSError: the service does not answer.
+    """
+    age = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
+    token = _ask(f"{url}/latest/api/token", age, method="PUT")
+    return _ask(f"{url}/latest/{item}", {"X-aws-ec2-metadata-token": token})
 
 
 def _decoded(text: str, default: _Answer) -> _Answer:

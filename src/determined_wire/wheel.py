@@ -24,9 +24,10 @@ from determined_wire.release import DISTRIBUTION
 AGENT = ("determined", "determined_wire", "determined_agent")
 EVERYTHING = (*AGENT, "determined_master")
 _COMMANDS = {
-    "determined": ("det", "determined.cli.main:main"),
-    "determined_agent": ("determined-agent", "determined_agent.main:main"),
-    "determined_master": ("determined-master", "determined_master.main:main"),
+    "det": "determined.cli.main:main",
+    "determined-agent": "determined_agent.main:main",
+    "determined-journal": "determined_agent.journal.__main__:main",
+    "determined-master": "determined_master.main:main",
 }
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
 """The same files make the same bytes."""
@@ -55,8 +56,8 @@ def build(packages: Sequence[str]) -> Wheel:
     info = f"{stem}.dist-info"
     entries = "".join(
         f"{name} = {target}\n"
-        for package, (name, target) in _COMMANDS.items()
-        if package in packages
+        for name, target in _COMMANDS.items()
+        if target.partition(".")[0] in packages
     )
     files = dict(_files(packages))
     files[f"{info}/METADATA"] = (installed.read_text("METADATA") or "").encode()

@@ -35,7 +35,7 @@ def test_a_unit_gives_no_new_privileges(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["agent", "master"])
+@pytest.mark.parametrize("name", ["agent", "master", "journal"])
 def test_systemd_takes_the_unit(name: str) -> None:
     path = UNITS / f"determined-{name}.service"
     if shutil.which("systemd-analyze") is None:

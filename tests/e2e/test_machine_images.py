@@ -187,6 +187,7 @@ class Lab(NamedTuple):
             "placement/availability-zone": f"{REGION}a",
             "placement/region": REGION,
         }
+        self.metadata.document = json.dumps({"instanceId": instance, "region": REGION})
         self.metadata.user_data = user_data
 
 
@@ -208,6 +209,7 @@ def test_a_machine_of_each_image_boots_and_a_task_runs_on_demand(
     lab.is_machine("i-master", "")
     with booted(images.master, lab.prefix) as master:
         _enable(master, lab)
+        _check_journal(master, lab)
         det = Det(lab.network.there, _password(master), directory)
         det("user", "login", "admin", stdin=det.password)
         task = det("command", "run", "--detach", "echo", "ran", "on", "demand").split()[-1]
@@ -268,6 +270,31 @@ def test_an_agent_whose_script_fails_is_reported_with_its_last_lines(
         until(lambda: [r for r in reports if r["failed"]], what="a report")
         failed = next(r for r in reports if r["failed"])
         assert "one no such registry the container startup script ended" in failed["detail"]
+
+
+def _check_journal(master: BootedMachine, lab: Lab) -> None:
+    """The page's commands send the journal of the machine to the group of the documents."""
+    shown = f"AWS_ENDPOINT_URL={lab.aws_url}\n"
+    shown += "".join(f"{k}={v}\n" for k, v in ACCOUNT_VARIABLES.items() if "ID" in k or "KEY" in k)
+    for command in commands_on(PAGE, "the machine of any master"):
+        if "systemctl" in command:
+            with (master.root / "etc/determined/journal.env").open("a") as file:
+                file.write(shown)
+        master.run("sh", "-c", command.replace("sudo ", ""))
+    logs = lab.aws.client("logs")
+    group = "/determined/determined/journald"
+
+    def sent() -> bool:
+        groups = logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]
+        if not groups:
+            return False
+        pages = logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, logStreamNames=["i-master"]
+        )
+        lines = [event["message"] for page in pages for event in page["events"]]
+        return any(line.startswith("determined-master: ") for line in lines)
+
+    until(sent, what="the master's journal in CloudWatch")
 
 
 def _enable(master: BootedMachine, lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""The service: `python -m determined_agent.journal TARGET`, such as `google`.
+"""The service: `determined-journal TARGET`, such as `google`.
 
 It follows the journal from where the last run ended. A restart sends at most the last batch twice.
 While the cloud does not answer, nothing more is read: journald keeps it, within its own limits.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
+import shlex
 import signal
 import sys
 from pathlib import Path
 
 from determined_agent import clock
+from determined_agent.journal import aws_machine
 from determined_agent.journal.batches import batches
 from determined_agent.journal.cloudwatch import CloudWatch
 from determined_agent.journal.ending import Ending
@@ -25,6 +28,8 @@ from determined_agent.log_format import configure_logging
 
 log = logging.getLogger(__name__)
 
+GROUP = "/determined/determined/journald"
+"""Of 0.38.1's cluster `determined`."""
 METRICS_EVERY_S = 60.0
 EXIT_CANNOT_START = 2
 
@@ -43,7 +48,7 @@ def main() -> int:
         return EXIT_CANNOT_START
     args.state.mkdir(parents=True, exist_ok=True)
     try:
-        journal = Journal(args.state / "cursor")
+        journal = Journal(args.state / "cursor", shlex.split(args.journalctl))
     except OSError as error:
         log.error("the journal cannot be read: %s", error)
         return EXIT_CANNOT_START
@@ -60,7 +65,11 @@ def main() -> int:
 def _target_of(args: argparse.Namespace, ending: Ending) -> Target:
     if args.target == "google":
         return CloudLogging(this_machine(), Tokens(), ending)
-    return CloudWatch(args.group, args.stream, args.region, ending)
+    stream, region = args.stream, args.region or os.environ.get("AWS_DEFAULT_REGION", "")
+    if not (stream and region):
+        machine = aws_machine.this_machine(os.environ)
+        stream, region = stream or machine.instance_id, region or machine.region
+    return CloudWatch(args.group, stream, region, ending)
 
 
 def _follow(journal: Journal, target: Target, ending: Ending, every_s: float) -> None:
@@ -82,7 +91,7 @@ def _follow(journal: Journal, target: Target, ending: Ending, every_s: float) ->
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="determined_agent.journal",
+        prog="determined-journal",
         description="Sends the journal and the load of this machine to its cloud.",
     )
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two batches")
@@ -92,12 +101,21 @@ def _arguments() -> argparse.ArgumentParser:
         default=Path("/var/lib/determined-journal"),
         help="directory that keeps the place in the journal",
     )
+    parser.add_argument(
+        "--journalctl", default="journalctl", help="the command that reads the journal"
+    )
     targets = parser.add_subparsers(dest="target", required=True)
     targets.add_parser("google", help="Cloud Logging and Cloud Monitoring, on Compute Engine")
     cloudwatch = targets.add_parser("cloudwatch", help="CloudWatch of AWS")
-    cloudwatch.add_argument("--group", required=True, help="group of CloudWatch Logs")
-    cloudwatch.add_argument("--stream", required=True, help="stream, and the machine's name")
-    cloudwatch.add_argument("--region", default="", help="of AWS (default: that of boto3)")
+    cloudwatch.add_argument(
+        "--group", default=GROUP, help=f"group of CloudWatch Logs (default: {GROUP})"
+    )
+    cloudwatch.add_argument(
+        "--stream", default="", help="stream, and the machine's name (default: its id)"
+    )
+    cloudwatch.add_argument(
+        "--region", default="", help="of AWS (default: AWS_DEFAULT_REGION, or the machine's)"
+    )
     return parser
 
 

@@ -6,6 +6,7 @@ import logging
 import queue
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -20,15 +21,19 @@ MOST_WAITING = 20_000
 class Journal:
     """Follows the journal of this machine in a thread."""
 
-    def __init__(self, cursor: Path) -> None:
-        """`cursor`: a file with the place behind the last entry that was sent."""
+    def __init__(self, cursor: Path, journalctl: Sequence[str] = ("journalctl",)) -> None:
+        """
+        Args:
+            cursor: a file with the place behind the last entry that was sent.
+            journalctl: runs that program, in a container that of the machine.
+        """
         self._cursor = cursor
         self._waiting: queue.Queue[Entry] = queue.Queue(MOST_WAITING)
         self._known = cursor.read_text().strip() if cursor.exists() else ""
         self._has_entries = False
         start = f"--after-cursor={self._known}" if self._known else "--boot"
-        command = ["journalctl", "--follow", "--no-tail", "--output=json", "--no-pager", start]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        options = ("--follow", "--no-tail", "--output=json", "--no-pager", start)
+        self._process = subprocess.Popen([*journalctl, *options], stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._thread = threading.Thread(target=self._read, args=(self._process.stdout,))
         self._thread.daemon = True

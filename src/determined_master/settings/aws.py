@@ -104,15 +104,15 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
     log_group: Annotated[
         str,
         Meta(
-            description="CloudWatch group of the agent's output; without agent_docker_image, of "
-            "the machine's journal, beside metrics of its load."
+            description="CloudWatch group of the machine's journal, beside metrics of its load; "
+            "with agent_docker_image, also of the output of the agent's container."
         ),
     ] = ""
     log_stream: Annotated[
         str,
         Meta(
-            description="CloudWatch stream there. Default: one for each container; without "
-            "agent_docker_image, the id of the machine."
+            description="CloudWatch stream there. Default: the id of the machine, and one for "
+            "each container."
         ),
     ] = ""
     spot_max_price: Annotated[

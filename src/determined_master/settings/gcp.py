@@ -162,8 +162,8 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
     use_cloud_logging: Annotated[
         bool,
         Meta(
-            description="Whether the agent's output goes to Cloud Logging; without "
-            "agent_docker_image, the machine's journal and metrics of its load."
+            description="Whether the machine's journal and metrics of its load go to Cloud "
+            "Logging; with agent_docker_image, also the output of the agent's container."
         ),
     ] = False
 

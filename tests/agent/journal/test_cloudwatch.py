@@ -14,6 +14,8 @@ from tests.agent.journal.conftest import Host
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES, application
 from tests.backends.cloud.http_servers import stopped_at_the_end
 from tests.e2e.cluster_api import until
+from tests.free_ports import free_port
+from tests.metadata_service import metadata_service
 from werkzeug.serving import make_server
 
 from determined_agent.clock import now
@@ -45,12 +47,12 @@ class Cloud:
             self._clients[service] = made
         return self._clients[service]
 
-    def messages(self, stream: str) -> list[str]:
+    def messages(self, stream: str, group: str = GROUP) -> list[str]:
         """The events of a stream, in their order."""
         logs = self.client("logs")
         with contextlib.suppress(logs.exceptions.ResourceNotFoundException):
             found = logs.get_log_events(
-                logGroupName=GROUP, logStreamName=stream, startFromHead=True
+                logGroupName=group, logStreamName=stream, startFromHead=True
             )
             return [event["message"] for event in found["events"]]
         return []
@@ -98,6 +100,36 @@ def test_the_journal_arrives_and_a_restart_neither_repeats_nor_loses_it(
     first, second = (host.root / "asked").read_text().splitlines()
     assert first.endswith("--boot")
     assert "--after-cursor=" in second
+
+
+def test_without_options_a_machine_is_named_by_its_id_in_the_group_of_the_documents(
+    cloud: Cloud, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    host.write("one")
+    with metadata_service() as metadata:
+        url = f"http://{metadata.address}"
+        monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", url)
+        with host.service("cloudwatch"):
+            until(
+                lambda: cloud.messages("i-5", "/determined/determined/journald"),
+                what="the entry",
+            )
+
+
+def test_a_machine_of_no_cloud_must_be_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"http://127.0.0.1:{free_port()}"
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", address)
+    with host.service("cloudwatch") as process:
+        assert process.wait(60) == 2
+    assert "name its --stream and its --region" in host.log
+
+
+def test_another_command_may_read_the_journal(cloud: Cloud, host: Host) -> None:
+    """As in a container: the machine's own program."""
+    host.write("one")
+    with host.service("--journalctl", "env LANG=C.UTF-8 journalctl", *TARGET):
+        until(lambda: cloud.messages("i-1") == ["determined-agent: one"], what="the entry")
 
 
 def test_a_refused_batch_is_repeated_and_the_reason_is_logged_once(

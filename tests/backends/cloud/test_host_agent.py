@@ -16,12 +16,12 @@ import psutil
 import pytest
 from tests.agent_link import listening, until
 from tests.backends.cloud.http_servers import Quiet, serving
-from tests.backends.cloud.start_of_machine import Machine
+from tests.backends.cloud.start_of_machine import Container, Machine
 from tests.backends.cloud.test_start_script import TOKEN, Remembering, boot, need_curl, opened
 
-from determined_master.backends.cloud.host_agent import (
+from determined_master.backends.cloud.host_agent import TOOLKIT_REPOSITORY
+from determined_master.backends.cloud.machine_journal import (
     CLOUD_LOGGING,
-    TOOLKIT_REPOSITORY,
     JournalTarget,
     cloudwatch,
 )
@@ -211,6 +211,34 @@ def test_the_journal_of_the_machine_is_sent_by_a_service(
     ran = (machine.directory / "ran").read_text().splitlines()
     region = ["--region", "us-west-2"] if words[0] == "cloudwatch" else []
     assert ran == ["-m", "determined_agent.journal", *words, *region]
+
+
+@pytest.mark.parametrize(("slot_type", "gpus"), [("cuda", ["all"]), ("cpu", [])])
+def test_beside_an_agent_in_its_image_the_journal_is_sent_by_a_container_of_the_image(
+    machine: Machine, slot_type: str, gpus: list[str]
+) -> None:
+    with_systemd(machine)
+    told = boot(
+        image="lab/agent:2",
+        slot_type=slot_type,
+        journal=cloudwatch("/determined/determined/journald", "", "us-west-2"),
+        join_token="",
+    )
+    done = machine.run(start_script(told))
+    assert done.returncode == 0, done.stderr
+    runs = [call for call in machine.calls("docker") if call[0] == "run"]
+    agent, journal = runs
+    assert "determined-agent" in agent
+    of = Container(journal)
+    assert (of.all_of("--name"), of.all_of("--gpus")) == (["determined-journal"], gpus)
+    assert (of.all_of("--pid"), of.all_of("--entrypoint")) == (["host"], ["python3"])
+    words = journal[journal.index("lab/agent:2") + 1 :]
+    group = ["--group", "/determined/determined/journald"]
+    read = ["--journalctl", "nsenter --target 1 --mount journalctl"]
+    assert words == [
+        *("-m", "determined_agent.journal", *read, "cloudwatch", *group),
+        *("--stream", "i-123", "--region", "us-west-2"),
+    ]
 
 
 def test_a_machine_that_boots_twice_has_one_agent(machine: Machine, wheels: int) -> None:

@@ -218,7 +218,7 @@ async def test_a_machine_gets_its_slots_and_log_driver(
     )
     script = body["instanceProperties"]["metadata"]["items"][0]["value"]
     assert "--log-driver gcplogs" in script
-    assert "determined_agent.journal" not in script
+    assert "-m determined_agent.journal" in script
     assert "--env DET_SLOT_TYPE=cpu" in script
     assert "--env DET_MACHINE_CLOUD=gcp" in script
     assert "--gpus" not in script

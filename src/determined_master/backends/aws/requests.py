@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.backends.cloud.host_agent import JournalTarget, cloudwatch
+from determined_master.backends.cloud.machine_journal import JournalTarget, cloudwatch
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.aws_instances import (
     accelerator,
@@ -77,8 +77,8 @@ def log_options(aws: AwsProvider, region: str) -> tuple[str, ...]:
 
 
 def journal_target(aws: AwsProvider, region: str) -> JournalTarget | None:
-    """Where an agent without a container sends its machine's journal; None for nowhere."""
-    if not aws.log_group or aws.agent_docker_image:
+    """Where machines send their journals; None for nowhere."""
+    if not aws.log_group:
         return None
     return cloudwatch(aws.log_group, aws.log_stream, region)
 

@@ -8,12 +8,10 @@ missing.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
-import msgspec
-
 from determined_master.backends.cloud import agent_ends
+from determined_master.backends.cloud.machine_journal import JournalTarget
 
 TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container"
 """NVIDIA's packages for apt, with which Docker gives GPUs to containers."""
@@ -137,44 +135,6 @@ else
 fi
 echo "determined: the agent is started"
 """
-_JOURNAL = r"""
-if has_systemd; then
-    # The Python of the agent: its own environment, or that of the image's command.
-    python=$place/environment/bin/python
-    [ -x "$python" ] || python=$(sed -n '1s/^#!//p' "$agent")
-    {{
-        echo '#!/bin/bash'
-        printf 'exec %q -m determined_agent.journal' "$python"
-        printf ' %q' {words}
-    }} | install_program "$place/send_journal"
-    said=$(run_service determined-journal "$place/send_journal" 30 \
-        "The journal and the load of this machine to {name}" 2>&1) ||
-        echo "determined: the journal does not go to {name}: $said"
-else
-    echo "determined: the journal does not go to {name}: this machine has no systemd"
-fi
-"""
-
-
-class JournalTarget(msgspec.Struct, frozen=True):
-    """Where the machine's journal goes."""
-
-    name: str
-    """Of the cloud's service, for people."""
-    words: tuple[str, ...]
-    """Arguments of `determined_agent.journal`; an empty one is the id of the machine."""
-    extra: str = ""
-    """Of the wheel, that the service needs."""
-
-
-def cloudwatch(group: str, stream: str, region: str) -> JournalTarget:
-    """CloudWatch; without a stream, the machine's is its id."""
-    words = ("cloudwatch", "--group", group, "--stream", stream, "--region", region)
-    return JournalTarget("CloudWatch", words, "aws")
-
-
-CLOUD_LOGGING = JournalTarget("Cloud Logging", ("google",))
-"""Google's; the service finds all else in the metadata of its machine."""
 
 
 def install(journal: JournalTarget | None) -> str:
@@ -183,15 +143,6 @@ def install(journal: JournalTarget | None) -> str:
     extras = " ".join(["base", "agent", "storage", *sends])
     toolkit = _TOOLKIT.replace("{repository}", TOOLKIT_REPOSITORY)
     return toolkit + _INSTALL.replace("{extras}", extras)
-
-
-def send_journal(target: JournalTarget) -> str:
-    """Shell commands that run the service for the journal beside the agent.
-
-    An agent that works is worth more than its journal, so a failure is printed and stops nothing.
-    """
-    words = (shlex.quote(word) if word else '"$agent_id"' for word in target.words)
-    return _JOURNAL.format(name=target.name, words=" ".join(words))
 
 
 def start(variables: Iterable[tuple[str, str]]) -> str:

@@ -19,6 +19,7 @@ import msgspec
 from determined_master.backends.cloud import (
     agent_ends,
     host_agent,
+    machine_journal,
     machine_proxies,
     machine_services,
 )
@@ -62,8 +63,8 @@ class Boot(msgspec.Struct, frozen=True, kw_only=True):
     runtime: str = "runc"
     log_options: tuple[str, ...] = ()
     """Arguments of `docker run` for the destination of the agent's own output."""
-    journal: host_agent.JournalTarget | None = None
-    """For an agent on the machine itself; in a container `log_options` send its output."""
+    journal: machine_journal.JournalTarget | None = None
+    """Of the whole machine; `log_options` send the output of the agent's container."""
     reconnect_attempts: int = 5
     reconnect_backoff_s: int = 5
     startup_script: str = ""
@@ -192,7 +193,7 @@ def start_script(boot: Boot) -> str:
         parts += [host_agent.install(boot.journal), _WAIT]
         parts.append(host_agent.start(words))
         if boot.journal is not None:
-            parts.append(host_agent.send_journal(boot.journal))
+            parts.append(machine_journal.from_machine(boot.journal))
         return "".join(parts)
     parts += [_WAIT, _REMOVE]
     parts.append(_PULL.format(image=shlex.quote(boot.image)))
@@ -200,6 +201,10 @@ def start_script(boot: Boot) -> str:
     parts.append(agent_ends.note_ends(_LAST_LINES))
     parts.append(_RUN.format(arguments=arguments, image=shlex.quote(boot.image)))
     parts.append(_WATCH)
+    if boot.journal is not None:
+        has_gpus = boot.slot_type == "cuda"
+        journal = machine_journal.from_container(boot.journal, boot.image, has_gpus=has_gpus)
+        parts.append(journal)
     return "".join(parts)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.backends.cloud.host_agent import CLOUD_LOGGING, JournalTarget
+from determined_master.backends.cloud.machine_journal import CLOUD_LOGGING, JournalTarget
 from determined_master.backends.cloud.start_script import SlotType
 from determined_master.domain.machines.gcp_machines import (
     accelerator,
@@ -87,8 +87,8 @@ def log_options(gcp: GcpProvider) -> tuple[str, ...]:
 
 
 def journal_target(gcp: GcpProvider) -> JournalTarget | None:
-    """Where an agent without a container sends its machine's journal; None for nowhere."""
-    if not gcp.use_cloud_logging or gcp.agent_docker_image:
+    """Where machines send their journals; None for nowhere."""
+    if not gcp.use_cloud_logging:
         return None
     return CLOUD_LOGGING
 
