@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from determined_master.domain.pods.quantities import quantity, total
-from determined_master.domain.pods.quotas import QuotaFacts, exceeded, quota_of, quota_uses
+from determined_master.domain.pods.quotas import (
+    QuotaFacts,
+    exceeded,
+    freed_by_placeholders,
+    quota_of,
+    quota_uses,
+)
 
 AMOUNTS = st.dictionaries(
     st.sampled_from(["pods", "requests.cpu", "limits.memory"]), st.integers(0, 6).map(Decimal)
@@ -30,6 +36,14 @@ def said(hard: dict[str, str], used: dict[str, str], uses: dict[str, str], **mor
     assert facts is not None
     amounts = {k: quantity(v) for k, v in uses.items()}
     return exceeded([facts], amounts, {k: quantity(v) for k, v in more.items()})
+
+
+def test_a_task_frees_the_use_of_its_placeholders_alone() -> None:
+    """Only the pods that have no room have one, and none has Secrets."""
+    uses = quota_uses({"cpu": Decimal(16)}, {}, pods=4, secrets=4)
+    freed = freed_by_placeholders(uses, placeholders=1, pods=4)
+    assert (freed["requests.cpu"], freed["cpu"], freed["pods"]) == (-4, -4, -1)
+    assert not [name for name in freed if "secrets" in name]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.backends.kubernetes.objects import CLUSTER_ID, demand_of, node, options
 from tests.backends.kubernetes.objects import pod as pod_of_a_task
+from tests.deploy.helm.test_chart import documented
 
 from determined_master import clock
 from determined_master.backends.kubernetes.client import KubernetesRefused
@@ -28,6 +29,8 @@ from determined_master.ports.kubernetes import NodeRequest
 
 REQUEST = NodeRequest(allocation_id="7.x.1", slots=(4, 4))
 CLASS = f"determined-demand-{CLUSTER_ID}"
+SCHEDULING = "scheduling.k8s.io/priorityclasses"
+VERBS = {"POST": "create", "DELETE": "delete"}
 Json = dict[str, Any]
 
 
@@ -40,9 +43,13 @@ class Cluster:
         self.pods: dict[str, Json] = {}
         self.classes: list[Json] = []
         self.board: Placeholders | None = None
+        self.used: dict[str, set[str]] = {}
+        """Verbs by group and resource."""
 
     async def call(self, method: str, path: str, **more: Any) -> Json:
         self.calls.append((method, path.rpartition("/")[2]))
+        resource = SCHEDULING if "priorityclasses" in path else "/pods"
+        self.used.setdefault(resource, set()).add(VERBS[method])
         if method == "DELETE":
             self.pods.pop(path.rpartition("/")[2], None)
             return {}
@@ -246,6 +253,43 @@ async def test_a_placeholder_leaves_a_node_on_which_a_pod_of_a_task_waits(
     await placeholders.reconcile()
     assert len(cluster.waiting()) == 2
     await pods.close()
+
+
+async def test_a_placeholder_leaves_a_node_that_a_handed_over_pod_could_use(
+    cluster: Cluster, nodes: NodeBoard, pods: PodBoard, placeholders: Placeholders
+) -> None:
+    """The cluster chooses the pod's node; the pod may not preempt either."""
+    await placeholders.reconcile()
+    nodes.put(node("node-c"))
+    [name, _] = cluster.pods
+    cluster.change(name, spec={"nodeName": "node-c"})
+    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    raw = pod_of_a_task(node=None, conditions=[said])
+    raw["metadata"]["annotations"]["determined.ai/node"] = "queue:shared"
+    raw["spec"]["affinity"] = {}
+    raw["spec"]["nodeSelector"] = {"gpu-type": "h100"}
+    for labels, waiting in (({}, 1), ({"gpu-type": "h100"}, 2)):
+        nodes.put(node("node-c", labels=labels))
+        seen = observe(raw, clock.now())
+        assert seen is not None
+        pods.note(seen, raw)
+        await placeholders.reconcile()
+        assert len(cluster.waiting()) == waiting
+    await placeholders.make_room("7.x.9", "node-c")
+    assert len(cluster.waiting()) == 2, "they keep off the node now"
+    await pods.close()
+
+
+async def test_the_account_has_the_rights_for_every_call(
+    cluster: Cluster, placeholders: Placeholders
+) -> None:
+    text = f"no PriorityClass with name {CLASS} was found"
+    cluster.refusals = [KubernetesRefused(403, "Forbidden", text)]
+    await placeholders.reconcile()
+    await placeholders.make_room("7.x.1", "node-a")
+    assert cluster.used == {"/pods": {"create", "delete"}, SCHEDULING: {"create"}}
+    table = documented()
+    assert all(verbs <= table[resource] for resource, verbs in cluster.used.items())
 
 
 async def test_those_with_a_node_stay_and_as_many_wait_as_pods_have_no_room(

@@ -37,7 +37,8 @@ from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.known import KnownPods
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
-from determined_master.domain.pods.placement import NodeFacts
+from determined_master.domain.pods.needs import needs_of
+from determined_master.domain.pods.placement import NodeFacts, misfit
 from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 log = logging.getLogger(__name__)
@@ -61,14 +62,6 @@ class Placeholders:
         pods: KnownPods,
         classes: PriorityClasses,
     ) -> None:
-        """
-        Args:
-            options: of the cluster.
-            api: calls it.
-            nodes: its nodes, of which some have room.
-            pods: of tasks, which come before placeholders.
-            classes: makes the one of placeholders.
-        """
         self._options = options
         self._api = api
         self._nodes = nodes
@@ -85,8 +78,7 @@ class Placeholders:
         """Until when nothing is withdrawn, by the monotonic clock; None before the first list."""
         self._told: set[str] = set()
         self._refused: dict[Place, float] = {}
-        """Placeholders that the API server did not admit: until when they are not made again, by
-        the monotonic clock."""
+        """Those that were not admitted: until when, by the monotonic clock, none is made again."""
 
     def request(self, pool: str, requests: tuple[NodeRequest, ...]) -> None:
         """From now on, tasks of this pool wait for nodes as these do, and no others."""
@@ -107,6 +99,8 @@ class Placeholders:
         The former count in the quota of its namespace. Raises Unreachable.
         """
         self._released.add(allocation_id)
+        if not self._known():
+            return
         load = self._nodes.loads().nodes.get(agent_id)
         for place, one in list(self._known().items()):
             is_there = load is not None and one.may_be_on(load.facts)
@@ -138,9 +132,13 @@ class Placeholders:
         """
         if self._existing.by_place is None:
             return
-        awaited, now_s = self._awaited_nodes(), clock.monotonic_s()
+        now_s = clock.monotonic_s()
         if self._keeps_until_s is None:
             self._keeps_until_s = now_s + KEPT_S
+        if not self._known() and not any(self._requests.values()):
+            self._since.clear()
+            return
+        awaited = self._awaited_nodes()
         for place in list(self._out_of_place(awaited)):
             await self._delete(place)
         requested = self._requested()
@@ -159,9 +157,20 @@ class Placeholders:
         return self._existing.by_place or {}
 
     def _awaited_nodes(self) -> list[NodeFacts]:
-        """The nodes on which pods of tasks wait for their place."""
-        loads = self._nodes.loads().nodes
-        return [loads[id].facts for id in self._pods.awaited_nodes() if id in loads]
+        """The nodes on which pods of tasks wait for their place.
+
+        Of pods that the cluster places itself, those held by placeholders on which one could run.
+        """
+        nodes = self._nodes.loads().nodes
+        planned = self._pods.awaited_nodes()
+        held = {one.node for one in self._known().values()} - {""}
+        unplaced = [needs_of(pod) for pod in self._pods.unplaced()] if held else []
+        return [
+            load.facts
+            for id, load in nodes.items()
+            if id in planned
+            or (load.facts.name in held and any(not misfit(n, load.facts) for n in unplaced))
+        ]
 
     def _out_of_place(self, awaited: list[NodeFacts]) -> Iterable[Place]:
         """Placeholders that have ended, hold a node for nothing, or take a pod's place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.backends.kubernetes.pods.by_node import PodsByNode
 from determined_master.backends.kubernetes.pods.state import Observed
+from determined_master.backends.kubernetes.pods.status import Json
 from determined_master.backends.kubernetes.pods.steps import PodEntry
 from determined_wire.agent_link import ContainerReport
 
@@ -73,6 +74,14 @@ class KnownPods:
             if not (e.is_gone or e.seen.is_scheduled or e.seen.is_handed_over)
             and e.report.state != "TERMINATED"
         }
+
+    def unplaced(self) -> list[Json]:
+        """The handed-over pods that Kubernetes' scheduler has found to fit nowhere now."""
+        return [
+            e.raw
+            for e in self._entries.values()
+            if e.raw and e.seen.is_handed_over and e.seen.is_unschedulable and not e.is_gone
+        ]
 
     def was_killed(self, container_id: str) -> bool:
         """Whether Kubernetes has accepted a kill signal for it."""
