@@ -56,6 +56,20 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
     if isinstance(manager, dict):
         _rename(manager, "default_cpu_resource_pool", "default_aux_resource_pool", report)
         _rename(manager, "default_gpu_resource_pool", "default_compute_resource_pool", report)
+    _upgrade_pools(tree, report)
+    db = tree.get("db")
+    if isinstance(db, dict) and isinstance(db.get("port"), str) and db["port"].isdecimal():
+        db["port"] = int(db["port"])  # 0.38.1 takes the port as text, too
+    internal = tree.get("__internal")
+    if isinstance(internal, dict) and "preemption_timeout" in internal:
+        defaults = tree.setdefault("task_container_defaults", {})
+        if isinstance(defaults, dict):
+            defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
+        del internal["preemption_timeout"]
+    _warn_of_unused(tree, report)
+
+
+def _upgrade_pools(tree: dict[str, Any], report: ProblemReport) -> None:
     pools = tree.get("resource_pools")
     for pool in pools if isinstance(pools, list) else ():
         if isinstance(pool, dict):
@@ -66,13 +80,6 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
             for old, text in REMOVED_POOL_KEYS.items():
                 if pool.pop(old, None) is not None:
                     report.problem(f"root.resource_pools.{old}", text)
-    internal = tree.get("__internal")
-    if isinstance(internal, dict) and "preemption_timeout" in internal:
-        defaults = tree.setdefault("task_container_defaults", {})
-        if isinstance(defaults, dict):
-            defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
-        del internal["preemption_timeout"]
-    _warn_of_unused(tree, report)
 
 
 def _warn_of_unused(tree: dict[str, Any], report: ProblemReport) -> None:

@@ -72,7 +72,7 @@ failureThreshold: {{ .failures }}
 {{- end }}
 {{- if .Values.db.certResourceName }}
 - name: db-certificate
-  {{- if eq .Values.db.resourceType "configmap" }}
+  {{- if eq (lower .Values.db.resourceType) "configmap" }}
   configMap: { name: {{ .Values.db.certResourceName | quote }} }
   {{- else }}
   secret: { secretName: {{ .Values.db.certResourceName | quote }} }
