@@ -173,6 +173,8 @@ b.post_PostWebhookEventData(session, body=body)
 found["hook_alert"] = delivered.get(timeout=30)
 client.get_experiment(hooked.id).kill()
 found["hook_state"] = delivered.get(timeout=30)
+hooks += [webhook("", ended), webhook("", ended)]
+found["hooks_without_names"] = [w.name for w in b.get_GetWebhooks(session).webhooks[-2:]]
 b.patch_PatchWebhook(session, id=hooks[0], body=b.v1PatchWebhook(url="http://example.org/"))
 found["hooks"] = [(w.name, w.url) for w in b.get_GetWebhooks(session).webhooks[:1]]
 for hook in hooks:

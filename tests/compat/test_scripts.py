@@ -74,6 +74,12 @@ def test_webhooks_are_changed_and_deleted(found: dict[str, Any]) -> None:
     assert found["hooks_left"] == 0
 
 
+def test_webhooks_without_names_get_names_of_their_own(found: dict[str, Any]) -> None:
+    first, second = found["hooks_without_names"]
+    assert first.startswith("127.0.0.1 CANCELED #")
+    assert first != second
+
+
 def test_the_stream_of_the_published_client_gets_changes(client: Client) -> None:
     found = client.script("sdk_stream.py", "admin", PASSWORD)
     assert found["project"]["name"] == "first"

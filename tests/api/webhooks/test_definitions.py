@@ -20,7 +20,6 @@ async def made(client: Client, **changes: Any) -> dict[str, Any]:
     ("changes", "text"),
     [
         ({"triggers": []}, "at least one trigger required"),
-        ({"name": " "}, "a webhook needs a name"),
         ({"url": "ftp://example.org"}, "url must be a valid URL"),
         ({"url": "http://"}, "url must be a valid URL"),
         ({"url": "http://x:y/"}, "url must be a valid URL"),
@@ -67,6 +66,22 @@ async def test_names_are_unique_in_a_workspace(admin: Client) -> None:
     assert again.status == 409
     assert "row already exists" in again.text
     await made(admin, workspaceId=0)
+
+
+async def test_webhooks_of_all_workspaces_may_share_a_name(admin: Client) -> None:
+    hooks = [await made(admin, workspaceId=0) for _ in range(2)]
+    assert len({hook["id"] for hook in hooks}) == 2
+
+
+@pytest.mark.parametrize("workspace_id", [0, 1])
+@pytest.mark.parametrize("name", ["", " "])
+async def test_a_webhook_without_a_name_gets_one_of_its_own(admin, workspace_id, name) -> None:
+    url = "https://hooks.example.org/secret/path"
+    place = {"name": name, "url": url, "workspaceId": workspace_id}
+    hooks = [await made(admin, **place) for _ in range(2)]
+    assert [hook["name"] for hook in hooks] == [
+        f"hooks.example.org COMPLETED #{hook['id']}" for hook in hooks
+    ]
 
 
 async def test_unknown_webhooks_and_workspaces_are_not_found(admin: Client) -> None:

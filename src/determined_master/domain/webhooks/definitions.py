@@ -23,6 +23,8 @@ from determined_master.domain.workspaces.naming import check_length
 MAX_TRIGGERS = 50
 MAX_PATTERN = 1000
 MAX_URL = 2000
+_MAX_HOST = 100
+"""Characters of a host in a name that is made of it."""
 
 
 class NewTrigger(msgspec.Struct, frozen=True):
@@ -49,7 +51,8 @@ def check_webhook(new: NewWebhook, allowed: Sequence[IPNetwork]) -> NewWebhook:
     """The same webhook, with conditions that hold what their triggers need and nothing else.
 
     Raises:
-        InvalidArgument: nothing triggers it, or its name, URL or a condition is wrong.
+        InvalidArgument: nothing triggers it, its name is too long, or its URL or a condition is
+            wrong.
     """
     if not new.triggers:
         raise InvalidArgument("at least one trigger required")
@@ -57,8 +60,6 @@ def check_webhook(new: NewWebhook, allowed: Sequence[IPNetwork]) -> NewWebhook:
         raise InvalidArgument(
             f"a webhook may have at most {MAX_TRIGGERS} triggers; this one has {len(new.triggers)}"
         )
-    if not new.name.strip():
-        raise InvalidArgument("a webhook needs a name: set name")
     check_length("a webhook's name", new.name)
     check_url(new.url, allowed)
     if new.mode == "workspace" and any(t.type == "custom" for t in new.triggers):
@@ -69,6 +70,19 @@ def check_webhook(new: NewWebhook, allowed: Sequence[IPNetwork]) -> NewWebhook:
         )
     checked = tuple(NewTrigger(t.type, _condition(t)) for t in new.triggers)
     return msgspec.structs.replace(new, triggers=checked)
+
+
+def with_name(new: NewWebhook, webhook_id: int) -> NewWebhook:
+    """The same webhook; one without a name gets one of its host, its triggers and its id.
+
+    Scripts of 0.38.1 name no webhook. The id keeps two of them apart in one workspace. The path of
+    the URL stays out of the name: it may be a secret, and everybody reads names.
+    """
+    if new.name.strip():
+        return new
+    host = (urlsplit(new.url).hostname or "")[:_MAX_HOST]
+    words = dict.fromkeys(str(t.condition.get("state", t.type)) for t in new.triggers)
+    return msgspec.structs.replace(new, name=f"{host} {', '.join(words)} #{webhook_id}")
 
 
 def check_url(url: str, allowed: Sequence[IPNetwork]) -> None:

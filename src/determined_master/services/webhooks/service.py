@@ -15,7 +15,7 @@ from determined_master.domain.errors import (
     NotFound,
     ResourceExhausted,
 )
-from determined_master.domain.webhooks.definitions import check_url, check_webhook
+from determined_master.domain.webhooks.definitions import check_url, check_webhook, with_name
 from determined_master.domain.webhooks.events import Alert, WebhookEvent
 from determined_master.ports.posts import PostFailed
 from determined_master.store.experiments import trials
@@ -75,14 +75,16 @@ class Webhooks:
                 raise ResourceExhausted(
                     f"a workspace may have at most {MOST_OF_WORKSPACE} webhooks: delete some"
                 )
+            webhook_id = await webhooks.next_id(conn)
+            new = with_name(new, webhook_id)
             try:
-                made = await webhooks.insert_webhook(conn, caller.user_id, new, clock.now())
+                await webhooks.insert_webhook(conn, webhook_id, caller.user_id, new, clock.now())
             except asyncpg.UniqueViolationError:
                 raise AlreadyExists(
                     f"a webhook named '{new.name}' already exists in this workspace: "
                     "row already exists"
                 ) from None
-            row = await webhooks.find_webhook(conn, made)
+            row = await webhooks.find_webhook(conn, webhook_id)
         assert row is not None
         self._log_triggers.forget()
         return row

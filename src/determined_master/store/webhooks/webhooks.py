@@ -61,24 +61,27 @@ async def find_owner(conn: Conn, workspace_id: int) -> int | None:
     return None if found is None else int(found)
 
 
-async def insert_webhook(conn: Conn, user_id: int, new: NewWebhook, now: datetime) -> int:
-    """Store a webhook in a transaction of the caller's.
+async def next_id(conn: Conn) -> int:
+    """The id of a webhook that is not stored yet."""
+    return int(await conn.fetchval("SELECT nextval(pg_get_serial_sequence('webhooks', 'id'))"))
 
-    Returns:
-        Its id.
+
+async def insert_webhook(
+    conn: Conn, webhook_id: int, user_id: int, new: NewWebhook, now: datetime
+) -> None:
+    """Store a webhook under an id of `next_id`, in a transaction of the caller's.
 
     Raises:
         asyncpg.UniqueViolationError: its workspace has one of that name.
     """
     query = """
-        INSERT INTO webhooks (workspace_id, user_id, name, url, type, mode, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id
+        INSERT INTO webhooks (id, workspace_id, user_id, name, url, type, mode, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     """
-    values = new.workspace_id, user_id, new.name, new.url, new.type, new.mode, now
-    webhook_id = int(await conn.fetchval(query, *values))
+    place = webhook_id, new.workspace_id, user_id
+    await conn.execute(query, *place, new.name, new.url, new.type, new.mode, now)
     add = "INSERT INTO webhook_triggers (webhook_id, type, condition) VALUES ($1, $2, $3)"
     await conn.executemany(add, [(webhook_id, t.type, t.condition) for t in new.triggers])
-    return webhook_id
 
 
 async def update_url(conn: Conn, webhook_id: int, url: str) -> None:
