@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 from tests.api.client import Client
 from tests.api.master import PASSWORD, SETTINGS, OneAgent, running_app
@@ -69,10 +70,10 @@ def _agent(name: str, pool: str, slots: int) -> AgentSnapshot:
 
 @contextlib.asynccontextmanager
 async def several_pools(
-    database: Address, pool: Database, passwords: Passwords
+    database: Address, pool: Database, passwords: Passwords, **settings: Any
 ) -> AsyncIterator[World]:
-    """That master, with clients `admin` and `user`."""
-    async with running_app(database, pool, passwords, POOLS, SomeAgents()) as app:
+    """That master, with clients `admin` and `user`; further settings of the master by name."""
+    async with running_app(database, pool, passwords, POOLS, SomeAgents(), **settings) as app:
         clients = {}
         for name, username in (("admin", "admin"), ("user", "determined")):
             opened = await app.services[Auth].login(username, PASSWORD, is_hashed=False)

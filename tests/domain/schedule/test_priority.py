@@ -317,7 +317,8 @@ def test_a_gang_is_placed_in_the_order_of_agent_ids() -> None:
             [agent("a", 8), agent("b", 8)],
             pending("x", 16, is_single_node=True),
             "needs 16 slots on one agent, and the largest of pool 'gpus' has 8: ask for at most "
-            "8, or turn resources.is_single_node off",
+            "8, or add a larger agent; experiments and generic tasks can turn "
+            "resources.is_single_node off",
         ),
         (
             [agent("a")],

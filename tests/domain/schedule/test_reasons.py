@@ -97,7 +97,8 @@ def test_free_slots_are_those_of_agents_that_accept_work() -> None:
             demand(6, single=True),
             [agent("a", 4), agent("b", 2)],
             "needs 6 slots on one agent, and the largest of pool 'p' has 4: ask for at most 4, "
-            "or turn resources.is_single_node off",
+            "or add a larger agent; experiments and generic tasks can turn "
+            "resources.is_single_node off",
         ),
         (
             demand(9),

@@ -70,15 +70,14 @@ def test_a_task_without_slots_fits_everywhere() -> None:
 
 
 @covers(f"{E} e.4.single")
-@pytest.mark.parametrize("launch_error", [True, False])
-def test_a_single_node_request_must_fit_the_largest_agent(launch_error: bool) -> None:
-    made = pools(
-        agent("a", 2),
-        agent("b", 4, is_enabled=False, disabled_slots=frozenset({0})),
-        launch_error=launch_error,
-    )
+def test_a_single_node_request_must_fit_the_largest_agent_or_gives_a_warning() -> None:
+    agents = agent("a", 2), agent("b", 4, is_enabled=False, disabled_slots=frozenset({0}))
+    made = pools(*agents)
     assert made.check_fit("default", 4, is_single_node=True) is False
     assert refusal(made, 5, is_single_node=True).startswith(UNFULFILLABLE)
+    waits = pools(*agents, launch_error=False)
+    assert waits.check_fit("default", 4, is_single_node=True) is False
+    assert waits.check_fit("default", 5, is_single_node=True) is True
 
 
 @covers(f"{E} e.4.total e.4.refused e.4.warned e.4.prefix")

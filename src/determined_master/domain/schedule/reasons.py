@@ -76,7 +76,8 @@ def impossible(
     if demand.is_single_node:
         return (
             f"needs {count(demand.slots)} on one {noun}, and the largest of pool {pool!r} has "
-            f"{largest}{shut}: ask for at most {largest}, or turn resources.is_single_node off"
+            f"{largest}{shut}: ask for at most {largest}, or add a larger {noun}; experiments and "
+            "generic tasks can turn resources.is_single_node off"
         )
     if demand.slots > total:
         return (

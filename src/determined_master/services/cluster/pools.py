@@ -296,6 +296,8 @@ class Pools:
         demand = Demand(slots, is_single_node, frozenset())
         if not agents or slots < 1 or self._has_room(pool, demand, agents):
             return False
+        if not self._settings.launch_error:
+            return True
         total, largest = sum(a.slots for a in agents), max(a.slots for a in agents)
         if is_single_node:
             raise InvalidArgument(
@@ -303,8 +305,6 @@ class Pools:
                 f"less slots: {field} is {slots} with is_single_node, the largest agent of pool "
                 f"{pool} has {largest} slots"
             )
-        if not self._settings.launch_error:
-            return True
         if slots > total:
             raise InvalidArgument(
                 "invalid resource configuration: slots requested exceeds cluster capacity: "
