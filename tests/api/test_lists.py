@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from tests.api.client import Client
+from tests.api.workspaces.test_projects import project as make_project
+from tests.api.workspaces.test_projects import workspace
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
 from determined_master.services.experiments import lists as experiment_lists
@@ -93,6 +95,28 @@ async def test_experiments_are_filtered_by_each_parameter(
         "name=name&offset=-1": [three],
     }.items():
         assert await listed(admin, query) == expected, query
+
+
+@pytest.mark.parametrize("parent", ["projects", "workspaces"])
+async def test_experiments_are_archived_with_their_project_and_workspace(
+    admin: Client, pool: Database, project: list[tuple[int, int]], parent: str
+) -> None:
+    one, two, three = [experiment for experiment, _ in project]
+    space = await workspace(admin, "old")
+    place = {"projects": await make_project(admin, space, "past"), "workspaces": space}
+    move = "UPDATE experiments SET workspace_id = $2, project_id = $3 WHERE id = $1"
+    await pool.execute(move, one, space, place["projects"])
+    assert (await admin("POST", f"/api/v1/experiments/{three}/archive")).status == 200
+    at = f"/api/v1/{parent}/{place[parent]}"
+    for action, archived, others in (
+        ("archive", [one, three], [two]),
+        ("unarchive", [three], [one, two]),
+    ):
+        assert (await admin("POST", f"{at}/{action}")).status == 200
+        assert await listed(admin, "archived=true") == archived
+        assert await listed(admin, "archived=false") == others
+        assert await listed(admin, "archived=false&sortBy=SORT_BY_USER") == others
+        assert await listed(admin, "") == [one, two, three]
 
 
 @pytest.mark.parametrize("sort", list(GetExperimentsRequestSortBy))

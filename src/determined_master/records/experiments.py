@@ -121,6 +121,7 @@ class ExperimentQuery(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     labels: Sequence[str] = ()
     archived: bool | None = None
+    """Itself, or with its project or workspace; None for both."""
     states: Sequence[str] = ()
     users: Sequence[str] = ()
     user_ids: Sequence[int] = ()

@@ -33,6 +33,10 @@ SORTS = {
     " ELSE -e.best_metric END",
 }
 
+_ARCHIVED = """(e.archived OR e.project_id IN (
+    SELECT p.id FROM projects p JOIN workspaces w ON w.id = p.workspace_id
+     WHERE p.archived OR w.archived))"""
+"""The flag of an experiment stays as it is when its project or workspace is archived."""
 
 _COLUMNS = f"""
     e.id, {rows.VERSION} AS version, e.state, e.started_at, e.ended_at, e.best_trial_id
@@ -129,13 +133,11 @@ def _stored_states(shown: str) -> tuple[str, ...]:
 
 def _where(wanted: ExperimentQuery) -> tuple[str, list[Any]]:
     stored = sorted({s for state in wanted.states for s in _stored_states(state)})
-    archived = [] if wanted.archived is None else [wanted.archived]
     seen = None if wanted.workspace_ids is None else [NOWHERE, *wanted.workspace_ids]
     candidates: tuple[tuple[str, Any], ...] = (
         ("position(lower(?) in lower(e.name)) > 0", wanted.name),
         ("position(lower(?) in lower(e.description)) > 0", wanted.description),
         ("e.labels @> ?", list(wanted.labels)),
-        ("e.archived = ANY (?)", archived),
         ("e.state = ANY (?)", stored),
         ("u.username = ANY (?)", list(wanted.users)),
         ("e.user_id = ANY (?)", list(wanted.user_ids)),
@@ -148,5 +150,7 @@ def _where(wanted: ExperimentQuery) -> tuple[str, list[Any]]:
     )
     chosen = [(clause, value) for clause, value in candidates if value]
     clauses = [c.replace("?", f"${i}") for i, (c, _) in enumerate(chosen, start=1)]
+    if wanted.archived is not None:
+        clauses.append(_ARCHIVED if wanted.archived else f"NOT {_ARCHIVED}")
     where = "WHERE " + " AND ".join(clauses) if clauses else ""
     return where, [v for _, v in chosen]
