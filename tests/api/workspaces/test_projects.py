@@ -222,6 +222,21 @@ async def test_the_first_workspace_and_project_stay_as_they_are(admin: Client) -
         assert "immutable" in answer.json()["error"]["error"]
 
 
+async def test_the_first_workspace_refuses_a_name_before_it_asks_for_rights(user: Client) -> None:
+    """Scripts of 0.38.1 look for these."""
+    at = "/api/v1/workspaces/1"
+    renamed = await user("PATCH", at, {"name": "x"})
+    assert (renamed.status, "immutable" in renamed.text) == (400, True), renamed.text
+    for method, path, body in (
+        ("PATCH", at, {"defaultComputePool": "default"}),
+        ("POST", f"{at}/archive", None),
+        ("POST", f"{at}/unarchive", None),
+        ("DELETE", at, None),
+    ):
+        refused = await user(method, path, body)
+        assert (refused.status, "only admins may" in refused.text) == (403, True), refused.text
+
+
 async def test_a_moved_experiment_is_listed_where_it_went_with_its_runs(world: World) -> None:
     admin = world.clients["admin"]
     there = await project(admin, await workspace(admin))

@@ -157,17 +157,20 @@ class Workspaces:
 
         Raises:
             NotFound, AlreadyExists, InvalidArgument: as above.
-            FailedPrecondition: it is the first one's name, or it is archived or being deleted.
+            FailedPrecondition: it is the first one's name, whoever asks, or it is archived or being
+                deleted.
             PermissionDenied: it belongs to another user, or the caller may not set the user of its
                 tasks.
         """
         refusal = "only admins may set other user's workspaces names"
         async with self._db.acquire() as conn, conn.transaction():
-            row = await _lock(conn, workspace_id, caller, refusal)
+            row = await _lock(conn, workspace_id, caller)
             if row.immutable and changes.name not in (None, row.name):
+                # As in 0.38.1, before the rights: scripts look for this text.
                 raise FailedPrecondition(
                     f"workspace ({workspace_id}) is immutable and cannot have its name changed"
                 )
+            _check_rights(row, caller, refusal)
             if row.archived:
                 raise FailedPrecondition(
                     f"workspace ({workspace_id}) is archived and cannot be changed: "
@@ -192,7 +195,8 @@ class Workspaces:
         word = "archive" if archived else "unarchive"
         refusal = f"only admins may {word} other user's workspaces"
         async with self._db.acquire() as conn, conn.transaction():
-            row = await _lock(conn, workspace_id, caller, refusal)
+            row = await _lock(conn, workspace_id, caller)
+            _check_rights(row, caller, refusal)
             if row.immutable:
                 raise FailedPrecondition(
                     f"workspace ({workspace_id}) is immutable and cannot be {word}d"
@@ -220,7 +224,8 @@ class Workspaces:
         """
         refusal = "only admins may delete other user's workspaces"
         async with self._db.acquire() as conn, conn.transaction():
-            row = await _lock(conn, workspace_id, caller, refusal, action="delete")
+            row = await _lock(conn, workspace_id, caller)
+            _check_rights(row, caller, refusal, action="delete")
             if row.immutable:
                 raise FailedPrecondition(
                     f"workspace ({workspace_id}) is immutable and cannot be deleted"
@@ -308,25 +313,29 @@ def _storage(given: Mapping[str, Any], old: WorkspaceRow | None) -> dict[str, An
     return {name: value for name, value in (read or {}).items() if value is not None}
 
 
-async def _lock(
-    conn: Conn, workspace_id: int, caller: Caller, refusal: str, *, action: access.Action = "edit"
-) -> WorkspaceRow:
+async def _lock(conn: Conn, workspace_id: int, caller: Caller) -> WorkspaceRow:
     row = await rows.lock_workspace(conn, workspace_id, caller.user_id)
     if row is None:
         raise _missing(workspace_id)
+    return row
+
+
+def _check_rights(
+    row: WorkspaceRow, caller: Caller, refusal: str, *, action: access.Action = "edit"
+) -> None:
+    """With roles, a refusal names the missing permission instead."""
     access.may(
         caller,
         action,
         "workspace",
         owner_id=row.user_id,
-        workspace_id=workspace_id,
-        refusal=refusal,
+        workspace_id=row.id,
+        refusal=refusal if caller.rights is None else access.REFUSAL,
     )
     if action == "edit" and row.state == "DELETING":
         raise FailedPrecondition(
-            f"workspace ({workspace_id}) is being deleted: nothing of it can be changed any more"
+            f"workspace ({row.id}) is being deleted: nothing of it can be changed any more"
         )
-    return row
 
 
 async def _must_find(conn: Conn, workspace_id: int, caller: Caller) -> WorkspaceRow:
