@@ -138,7 +138,9 @@ async def test_a_workspace_is_edited_by_its_editors_and_the_first_is_renamed_by_
     assert (await user("PATCH", f"/api/v1/workspaces/{hush}", patch)).status == 404
     await give(world, VIEWER, hush)
     refused = await user("PATCH", f"/api/v1/workspaces/{hush}", patch)
-    assert (refused.status, "lacks 'update workspace'" in refused.text) == (403, True), refused.text
+    assert (refused.status, "lacks 'update workspace'" in refused.text) == (403, True), (
+        refused.text
+    )
     await give(world, VIEWER, 1)
     refused = await user("PATCH", "/api/v1/workspaces/1", patch)
     assert (refused.status, "immutable" in refused.text) == (400, True), refused.text

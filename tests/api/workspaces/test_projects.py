@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.api import cases_experiments as scene
-from tests.api.client import Client
+from tests.api.client import Answer, Client
 from tests.api.samples import World
 from tests.covers import covers
 
@@ -275,7 +275,7 @@ async def test_a_project_goes_once_its_experiments_are_gone(admin: Client) -> No
     workspace_id = await workspace(admin)
     there = await project(admin, workspace_id)
     made = await experiment(admin, projectId=there)
-    refused = await admin("DELETE", f"/api/v1/workspaces/{workspace_id}")
+    refused = await admin("DELETE", f"/api/v1/projects/{there}")
     assert refused.status == 400
     assert f"not over ({made['id']})" in refused.json()["error"]["error"]
     await over(admin, made["id"])
@@ -290,6 +290,44 @@ async def test_a_project_goes_once_its_experiments_are_gone(admin: Client) -> No
     )
     for path in (f"/api/v1/projects/{there}", f"/api/v1/experiments/{made['id']}"):
         assert (await admin("GET", path)).status == 404
+
+
+async def test_a_deleted_workspace_kills_what_has_not_ended(world: World) -> None:
+    admin = world.clients["admin"]
+    workspace_id = await workspace(admin)
+    there = await project(admin, workspace_id)
+    paused = await experiment(admin, projectId=there)
+    queued = await experiment(admin, projectId=there, activate=True)
+    detached = await experiment(admin, projectId=there, unmanaged=True)
+    answer = await admin("DELETE", f"/api/v1/workspaces/{workspace_id}")
+    assert (answer.status, answer.json()) == (200, {"completed": False})
+    for made in (paused, queued, detached):
+
+        def is_leaving(got: Answer) -> bool:
+            return got.status == 404 or got.json()["experiment"]["state"] == "STATE_DELETING"
+
+        at = f"/api/v1/experiments/{made['id']}"
+        await scene.until_true(lambda at=at: admin("GET", at), is_leaving, [])
+
+
+async def test_the_deletion_of_a_workspace_that_a_master_left_half_done_kills(
+    world: World,
+) -> None:
+    admin = world.clients["admin"]
+    workspace_id = await workspace(admin)
+    made = await experiment(admin, projectId=await project(admin, workspace_id))
+    async with world.services[Projects]._db.acquire() as conn:
+        for table, column in (("projects", "workspace_id"), ("workspaces", "id")):
+            query = f"UPDATE {table} SET state = 'DELETING' WHERE {column} = $1"
+            await conn.execute(query, workspace_id)
+    await world.services[Projects]._deletions.settle()
+    world.services[Projects]._deletions._news.set()
+    await scene.until_true(
+        lambda: admin("GET", f"/api/v1/workspaces/{workspace_id}"),
+        lambda got: got.status == 404,
+        [],
+    )
+    assert (await admin("GET", f"/api/v1/experiments/{made['id']}")).status == 404
 
 
 async def test_an_empty_project_goes_at_once(admin: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.cluster import until
 from tests.webui.conftest import Site
-from tests.webui.work import ended, new_name, new_place
+from tests.webui.work import ended, new_name, new_place, paused
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("webui")]
 
@@ -86,30 +86,21 @@ def test_a_workspace_is_pinned_and_archived_and_both_are_undone(site: Site, admi
     assert not site.cluster.get(path)["workspace"]["archived"]
 
 
-def test_a_workspace_is_deleted_once_it_is_empty(site: Site, admin: Any) -> None:
+def test_a_workspace_is_deleted_with_what_the_question_names(site: Site, admin: Any) -> None:
     cluster = site.cluster
     place = new_place(cluster, "deleted")
     name = place.workspace_name
-    experiment = ended(cluster, place, "in the way")
+    ended(cluster, place, "deleted with it")
+    paused(cluster, place, "killed with it")
     page = admin.goto(f"/workspaces?q={name}")
-    page.get_by_role("button", name=f"Actions for {name}").click()
-    delete = page.get_by_role("menuitem", name="Delete")
-    expect(delete).to_have_attribute("aria-disabled", "true")
-    expect(delete).to_have_attribute("title", "It has 1 experiment: delete or move them first.")
-    page.keyboard.press("Escape")
-    cluster.session().delete(f"/api/v1/experiments/{experiment}")
-    until(
-        lambda: (
-            not cluster.get(f"/api/v1/workspaces/{place.workspace}")["workspace"]["numExperiments"]
-        )
-    )
-    page.reload()
-    expect(card_of(page, name)).to_contain_text("0 experiments")
+    expect(card_of(page, name)).to_contain_text("2 experiments")
     choose(page, name, "Delete")
     dialog = page.get_by_role("dialog", name=f"Delete workspace {name}?")
+    expect(dialog).to_contain_text("2 experiments")
+    expect(dialog).to_contain_text("1 experiment that did not end yet will be killed.")
     dialog.get_by_role("button", name="Cancel").click()
     expect(card_of(page, name)).to_be_visible()
     choose(page, name, "Delete")
     dialog.get_by_role("button", name="Delete").click()
     expect(card_of(page, name)).to_be_hidden()
-    assert cluster.get("/api/v1/workspaces", name=name).get("workspaces", []) == []
+    until(lambda: not cluster.get("/api/v1/workspaces", name=name).get("workspaces"))

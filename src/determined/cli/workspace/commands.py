@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Dict, List, Optional
 
 from determined.cli import connect, errors, pagination
-from determined.cli.arguments import YES, confirm
+from determined.cli.arguments import YES
 from determined.cli.config import config_file
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import full_json, show
@@ -52,7 +52,9 @@ NOUN = Command(
                 *namespaces.OF_NEW_WORKSPACES,
             ),
         ),
-        Command("delete", "delete workspace", f"{_HERE}:delete", (_NAME, YES)),
+        Command(
+            "delete", "delete workspace", "determined.cli.workspace.deletion:delete", (_NAME, YES)
+        ),
         Command("describe", "describe workspace", f"{_HERE}:describe", (_NAME, _JSON)),
         Command(
             "edit",
@@ -186,21 +188,6 @@ def archive(args: argparse.Namespace) -> None:
 def unarchive(args: argparse.Namespace) -> None:
     """Show an archived workspace in lists again."""
     _act(args, "unarchive", "Unarchived")
-
-
-def delete(args: argparse.Namespace) -> None:
-    """Delete a workspace with its projects and all their experiments."""
-    session = connect.session(args)
-    found = lookup.workspace(session, args.workspace_name)
-    confirm(
-        args,
-        f"Deleting workspace '{found['name']}' deletes its {found['numProjects']} project(s) and "
-        f"{found['numExperiments']} experiment(s) with their results, logs and checkpoints for "
-        "good. Do you still want to proceed?",
-    )
-    answer = session.delete(f"/api/v1/workspaces/{found['id']}").json()
-    said = "Deleted workspace" if answer["completed"] else "Started to delete workspace"
-    print(f"{said} '{found['name']}'")
 
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:

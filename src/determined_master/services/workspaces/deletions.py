@@ -19,7 +19,7 @@ from determined_master.aggregates.generic_tasks import GENERIC_TASK
 from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition
-from determined_master.domain.experiment.messages import DeletionRequested
+from determined_master.domain.experiment.messages import DeletionRequested, ExperimentKilled
 from determined_master.domain.generic_task.messages import TaskKilled
 from determined_master.domain.ids import ExperimentId, TaskId
 from determined_master.domain.interactive_task import messages as interactive
@@ -66,7 +66,8 @@ class ProjectDeletions:
         """
         async with self._lock:
             async with self._db.acquire() as conn, conn.transaction():
-                ids = await _mark(conn, caller, [project_id], f"project {project_id}")
+                await _check_ended(conn, project_id)
+                ids = await _mark(conn, caller, [project_id])
             self._news.set()
             async with self._db.acquire() as conn:
                 await self._end_tasks(conn, [project_id])
@@ -75,17 +76,22 @@ class ProjectDeletions:
                     return await _settle_project(conn, project_id)
 
     async def delete_workspace(self, caller: Caller, workspace_id: int) -> bool:
-        """The same for a workspace with all its projects; interactive tasks are killed, too."""
+        """The same for a workspace with all its projects.
+
+        Experiments that have not ended and interactive tasks are killed, too, as in 0.38.1:
+        scripts that clean up rely on it.
+        """
         async with self._lock:
             async with self._db.acquire() as conn, conn.transaction():
                 projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
-                ids = await _mark(conn, caller, projects, f"workspace {workspace_id}")
+                ids = await _mark(conn, caller, projects)
                 values = {"state": "DELETING", "error_message": ""}
                 await workspaces.update_workspace(conn, workspace_id, values)
             self._news.set()
             async with self._db.acquire() as conn:
                 await self._end_tasks(conn, projects)
                 await self._end_interactive(conn, workspace_id)
+                await self._kill_experiments(conn, workspace_id)
                 await self._delete_experiments(ids)
                 async with conn.transaction():
                     for project_id in projects:
@@ -110,6 +116,8 @@ class ProjectDeletions:
     async def settle(self) -> bool:
         """Remove empty projects, give up impossible ones; returns whether work is left."""
         async with self._lock, self._db.acquire() as conn:
+            for workspace_id in await workspaces.list_leaving_workspaces(conn):
+                await self._kill_experiments(conn, workspace_id)
             leaving = await rows.list_leaving_projects(conn)
             await self._end_tasks(conn, leaving)
             await self._delete_experiments(
@@ -140,6 +148,15 @@ class ProjectDeletions:
                 INTERACTIVE_TASK, TaskId(task_id), ended, cause=OnlyOnce("workspace-deletion")
             )
 
+    async def _kill_experiments(self, conn: Conn, workspace_id: int) -> None:
+        """The same for experiments that have not ended."""
+        projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
+        for experiment_id, _, state in await rows.list_owned(conn, projects):
+            if state not in DELETABLE:
+                cause = OnlyOnce("workspace-deletion")
+                name = ExperimentId(experiment_id)
+                await self._engine.post(EXPERIMENT, name, ExperimentKilled(), cause=cause)
+
     async def _delete_experiments(self, ids: Sequence[int]) -> None:
         for experiment_id in ids:
             cause = Occurrence("project-deletion", entropy.new_uuid())
@@ -151,22 +168,30 @@ class ProjectDeletions:
                 log.warning("experiment is not deleted: %s", error, extra={"id": experiment_id})
 
 
-async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int], thing: str) -> list[int]:
-    """Say of projects that they are being deleted; ids of what must go first."""
-    found = await rows.list_owned(conn, project_ids)
-    for _, owner_id, _ in found:
-        access.may(caller, "delete", "experiment", owner_id=owner_id)
+async def _check_ended(conn: Conn, project_id: int) -> None:
+    found = await rows.list_owned(conn, [project_id])
     going = [str(i) for i, _, state in found if state not in DELETABLE]
     if going:
         named = ", ".join(going[:NAMED_AT_MOST]) + (" ..." if len(going) > NAMED_AT_MOST else "")
         raise FailedPrecondition(
-            f"{thing} has {len(going)} experiment(s) that are not over ({named}): "
+            f"project {project_id} has {len(going)} experiment(s) that are not over ({named}): "
             "cancel or kill them first"
         )
+
+
+async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int]) -> list[int]:
+    """Say of projects that they are being deleted; ids of the ended experiments in them.
+
+    Raises:
+        PermissionDenied: an experiment belongs to another user.
+    """
+    found = await rows.list_owned(conn, project_ids)
+    for _, owner_id, _ in found:
+        access.may(caller, "delete", "experiment", owner_id=owner_id)
     for project_id in project_ids:
         values = {"state": "DELETING", "error_message": ""}
         await rows.update_project(conn, project_id, values)
-    return [i for i, _, _ in found]
+    return [i for i, _, state in found if state in DELETABLE]
 
 
 async def _settle_project(conn: Conn, project_id: int) -> bool:

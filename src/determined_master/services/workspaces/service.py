@@ -157,8 +157,7 @@ class Workspaces:
 
         Raises:
             NotFound, AlreadyExists, InvalidArgument: as above.
-            FailedPrecondition: it is the first one's name, whoever asks, or it is archived or being
-                deleted.
+            FailedPrecondition: it is the first one's name, or it is archived or being deleted.
             PermissionDenied: it belongs to another user, or the caller may not set the user of its
                 tasks.
         """
@@ -213,13 +212,13 @@ class Workspaces:
                 await rows.delete_pin(conn, workspace_id, caller.user_id)
 
     async def delete(self, caller: Caller, workspace_id: int) -> bool:
-        """Delete a workspace with its projects and all their experiments.
+        """Delete a workspace with its projects and all their experiments, which are killed first.
 
         Returns:
             Whether it is deleted already; otherwise the deletion continues after the response.
 
         Raises:
-            FailedPrecondition: it is the first one, or an experiment in it has not ended.
+            FailedPrecondition: it is the first one.
             PermissionDenied: it, or an experiment in it, belongs to another user.
         """
         refusal = "only admins may delete other user's workspaces"

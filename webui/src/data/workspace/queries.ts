@@ -63,6 +63,31 @@ export async function actOnWorkspace(
   }
 }
 
+const NOT_OVER: Schemas["experimentState"][] = [
+  "STATE_ACTIVE",
+  "STATE_PAUSED",
+  "STATE_STOPPING_CANCELED",
+  "STATE_STOPPING_COMPLETED",
+  "STATE_STOPPING_ERROR",
+  "STATE_STOPPING_KILLED",
+];
+
+/** How many experiments of a workspace have not ended; its deletion kills them. */
+export async function countUnended(workspaceId: number): Promise<number> {
+  const params = { params: { path: { id: workspaceId }, query: { limit: -1 } } };
+  const { projects = [] } = await answer(api.GET("/api/v1/workspaces/{id}/projects", params));
+  const totals = await Promise.all(
+    projects
+      .filter((project) => (project.numExperiments ?? 0) > 0)
+      .map(async (project) => {
+        const query = { projectId: project.id, states: NOT_OVER, limit: 1 };
+        const page = await answer(api.GET("/api/v1/experiments", { params: { query } }));
+        return page.pagination?.total ?? 0;
+      }),
+  );
+  return totals.reduce((sum, total) => sum + total, 0);
+}
+
 export async function deleteWorkspace(id: number): Promise<void> {
   await answer(api.DELETE("/api/v1/workspaces/{id}", { params: { path: { id } } }));
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { keys } from "@/data/keys";
 import { useRights } from "@/data/permissions/permissions";
 import { plural } from "@/data/format/numbers";
-import { actOnWorkspace, deleteWorkspace } from "@/data/workspace/queries";
+import { actOnWorkspace, countUnended, deleteWorkspace } from "@/data/workspace/queries";
 import type { Workspace } from "@/data/workspaces";
 import { useAct } from "@/ui/feedback/useAct";
 import type { MenuEntry } from "@/ui/overlay/Menu";
@@ -27,10 +27,12 @@ export function useWorkspaceMenu(onDeleted?: () => void) {
       keys: [keys.workspaces()],
     });
   const remove = async (workspace: Workspace) => {
-    const { name, numProjects = 0 } = workspace;
+    const { name, numProjects = 0, numExperiments = 0 } = workspace;
+    const unended = await unendedOf(workspace);
+    const contents = `${plural(numProjects, "project")}, ${plural(numExperiments, "experiment")}`;
     const yes = await confirm({
       title: `Delete workspace ${name}?`,
-      body: `Its ${plural(numProjects, "project")} and templates are deleted with it. This cannot be undone.`,
+      body: `Its ${contents} and templates are deleted with it, and its running tasks end.${unended} This cannot be undone.`,
       action: "Delete",
       danger: true,
     });
@@ -65,7 +67,7 @@ export function useWorkspaceMenu(onDeleted?: () => void) {
         label: "Delete …",
         icon: "trash",
         danger: true,
-        disabledReason: fixed ?? deletionRefusal(workspace),
+        disabledReason: fixed,
         onSelect: () => void remove(workspace),
       },
     ];
@@ -74,8 +76,10 @@ export function useWorkspaceMenu(onDeleted?: () => void) {
   return { menuOf, element };
 }
 
-export function deletionRefusal({ numExperiments = 0 }: Workspace): string | undefined {
-  return numExperiments > 0
-    ? `It has ${plural(numExperiments, "experiment")}: delete or move them first.`
-    : undefined;
+/** A sentence about the experiments that the deletion kills; empty for none. */
+async function unendedOf({ id = 0, numExperiments = 0 }: Workspace): Promise<string> {
+  if (!numExperiments) return "";
+  const count = await countUnended(id).catch(() => undefined);
+  if (count === undefined) return " Experiments that have not ended are killed.";
+  return count ? ` ${plural(count, "experiment")} that did not end yet will be killed.` : "";
 }
