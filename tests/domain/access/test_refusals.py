@@ -174,6 +174,12 @@ def test_roles_with_permissions_of_the_cluster_are_given_in_the_whole_cluster_on
     assert names == sorted(role.name for role in ROLES.values() if role.name not in whole)
 
 
+def test_a_role_is_given_in_a_workspace_exactly_when_all_that_it_shows_can_be_held_there() -> None:
+    for role in ROLES.values():
+        shown_of_cluster = [p for p in role.shown_permissions if p.is_of_cluster]
+        assert role.is_of_cluster == bool(shown_of_cluster), (role.name, shown_of_cluster)
+
+
 def test_a_role_that_shows_policies_of_workspaces_shows_those_of_the_cluster() -> None:
     viewer, creator = ROLES[VIEWER_ID], ROLES[TOKEN_CREATOR_ID]
     assert viewer.shown_permissions - viewer.permissions == {P.VIEW_GLOBAL_CONFIG_POLICIES}

@@ -102,5 +102,5 @@ def test_a_workspace_is_deleted_with_what_the_question_names(site: Site, admin: 
     expect(card_of(page, name)).to_be_visible()
     choose(page, name, "Delete")
     dialog.get_by_role("button", name="Delete").click()
-    expect(card_of(page, name)).to_be_hidden()
     until(lambda: not cluster.get("/api/v1/workspaces", name=name).get("workspaces"))
+    expect(card_of(page, name)).to_be_hidden(timeout=60_000)

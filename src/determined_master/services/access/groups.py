@@ -111,15 +111,15 @@ class Groups:
                     await rows.update_name(conn, group_id, name)
                 except asyncpg.UniqueViolationError:
                     raise AlreadyExists(
-                        f"Error updating group {group_id}: the name {name} is taken; choose "
-                        "another name"
+                        f"Error updating group {group_id}: the name {name} is taken: row already "
+                        "exists; choose another name"
                     ) from None
             await _add(conn, group_id, list(dict.fromkeys(add)))
             gone = set(remove)
             if await rows.delete_members(conn, [group_id], sorted(gone)) < len(gone):
                 raise NotFound(
-                    f"Error updating group {group_id}: one of the users {sorted(gone)} is not in "
-                    "it: look at the group again"
+                    f"Error updating group {group_id}: one of the users {sorted(gone)} was not "
+                    "found in it: look at the group again"
                 )
             changed = await _details(conn, group_id)
         self._identities.forget_rights()
@@ -185,8 +185,8 @@ async def _add(conn: Conn, group_id: int, user_ids: Sequence[int]) -> None:
         await rows.insert_members(conn, [group_id], user_ids)
     except asyncpg.UniqueViolationError:
         raise AlreadyExists(
-            f"Error updating group {group_id}: one of the users {sorted(user_ids)} is in it "
-            "already"
+            f"Error updating group {group_id}: one of the users {sorted(user_ids)} is in it: row "
+            "already exists; leave that user out"
         ) from None
 
 

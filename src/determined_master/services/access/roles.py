@@ -184,7 +184,8 @@ class Roles:
                 await rows.insert_assignments(conn, new)
             except asyncpg.UniqueViolationError:
                 raise AlreadyExists(
-                    "one of these roles is given already: look at the user's or group's roles"
+                    "one of these roles is given already: row already exists; look at the user's "
+                    "or group's roles"
                 ) from None
             except asyncpg.ForeignKeyViolationError:
                 raise NotFound(
@@ -205,7 +206,9 @@ class Roles:
         wanted = list(dict.fromkeys(gone))
         async with self._db.acquire() as conn, conn.transaction():
             if await rows.delete_assignments(conn, wanted) < len(wanted):
-                raise NotFound("one of these roles is not given: look at who has it where")
+                raise NotFound(
+                    "one of these assignments of roles was not found: look at who has it where"
+                )
         self._identities.forget_rights()
 
     async def welcome(self, conn: Conn, user_id: int, workspace_id: int) -> None:
