@@ -18,8 +18,13 @@ export function useWorkspaces() {
         .workspaces ?? [],
     enabled: status === "signed-in",
     staleTime: 15_000,
-    refetchInterval: 60_000,
+    refetchInterval: ({ state }) => (state.data?.some(isLeaving) ? 3_000 : 60_000),
   });
+}
+
+/** Whether it is being deleted: it is gone soon. */
+function isLeaving({ state }: Workspace): boolean {
+  return state === "WORKSPACE_STATE_DELETING";
 }
 
 export function usersQuery() {
