@@ -27,6 +27,7 @@ log_policies:
   - {name: retry, pattern: "illegal address", action: cancel_retries}
   - {name: node, pattern: "ECC|NVLink", action: exclude_node}
   - {name: start, pattern: '\\Abegin'}
+  - {name: lost, pattern: "lost peer", action: cancel_retries}
 """
 
 
@@ -81,6 +82,17 @@ async def test_a_match_makes_the_next_failure_final_and_says_why(world, trial) -
     state = await machine(world, trial)
     assert state.retries_canceled is not None
     assert "CUDA error: an illegal address" in state.retries_canceled
+
+
+async def test_one_line_for_each_policy_is_quoted_whichever_agents_report_it(world, trial) -> None:
+    """Many agents reported the first pattern, and the quote of the second was lost."""
+    for number in range(8):
+        await said(world, trial, f"illegal address on rank {number}", agent=f"a{number}")
+    await said(world, trial, "lost peer 3", agent="a9")
+    quotes = ((await machine(world, trial)).retries_canceled or "").splitlines()
+    assert len(quotes) == 2
+    assert "illegal address on rank 0" in quotes[0]
+    assert "lost peer 3" in quotes[1]
 
 
 @covers("scheduling-and-provisioning b.5.exclude_node")

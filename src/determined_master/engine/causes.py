@@ -98,11 +98,12 @@ class FoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class LogPolicyMatched:
-    """A log policy of a task matched a line on an agent, for the first time there."""
+    """A log policy of a task matched a line, for the first time in the task or on an agent."""
 
     policy: int
     task_id: str
     agent_id: str
+    """Empty where it does not matter which agent it was."""
 
     def __str__(self) -> str:
         return f"log policy {self.policy} of {self.task_id} on {self.agent_id}"

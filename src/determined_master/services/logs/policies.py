@@ -35,14 +35,18 @@ class _Compiled(msgspec.Struct, frozen=True):
     patterns: PatternSet
     trial_id: int
     matched: set[tuple[int, str]] = msgspec.field(default_factory=set)
-    """Index and agent of each match that was acted on; forgotten with the task."""
+    """Keys of the matches that were acted on; forgotten with the task."""
+
+    def key_of(self, index: int, agent_id: str) -> tuple[int, str]:
+        """What a policy acts on once: an agent that it excludes, otherwise the whole task."""
+        return index, agent_id if self.policies[index].action == "exclude_node" else ""
 
     def may_match(self, lines: Sequence[str], agent_id: str) -> bool:
         """Whether one of these lines may match a policy that has not acted for this agent yet."""
-        if len(self.policies) == sum(agent == agent_id for _, agent in self.matched):
+        if all(self.key_of(i, agent_id) in self.matched for i in range(len(self.policies))):
             return False
         found = self.patterns.may_match(lines)
-        return any((index, agent_id) not in self.matched for index in found)
+        return any(self.key_of(index, agent_id) not in self.matched for index in found)
 
 
 class LogPolicyMatcher:
@@ -54,7 +58,7 @@ class LogPolicyMatcher:
         self._known: OrderedDict[str, _Compiled | None] = OrderedDict()
 
     async def look_at(self, task_id: str, agent_id: str | None, lines: Sequence[str]) -> None:
-        """Act on the policies that match one of these lines; each once a task and agent."""
+        """Act on the policies that match one of these lines; each once, as `key_of` says."""
         compiled = await self._compiled(task_id)
         if compiled is None:
             return
@@ -83,7 +87,7 @@ class LogPolicyMatcher:
             if CONFIG_ECHO in line:
                 continue
             for index in compiled.patterns.match(line):
-                match = (index, agent_id)
+                match = compiled.key_of(index, agent_id)
                 if match not in compiled.matched:
                     await self._act(compiled, task_id, match, line)
                     compiled.matched.add(match)
