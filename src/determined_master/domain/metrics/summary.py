@@ -2,8 +2,11 @@
 
 A summary maps group to metric to figures: `avg_metrics` for training, `validation_metrics`
 for validation, the group's own name for any other. A number has count, sum, min, max, mean and
-last; other values have only last; each has its type. Not-a-number and the infinities are the texts
-that stand for them in JSON.
+last; other values have only last; each has the type of its last value. Not-a-number and the
+infinities are the texts that stand for them in JSON.
+
+Count, sum, min, max and mean are those of the finite numbers, so that one NaN or text does not
+hide them. `others` counts the values that were none, since the first number.
 """
 
 from __future__ import annotations
@@ -70,11 +73,7 @@ def add_report(summary: Summary, group: str, metrics: Mapping[str, Any]) -> None
         ):
             _add_plain(before, value)
             continue
-        number = as_number(value)
-        if number is None:
-            figures[name] = {"last": value, "type": kind_of(value)}
-        else:
-            figures[name] = _with_number(before, number, value)
+        figures[name] = _with_value(before or {}, value)
 
 
 def kind_of(value: Any) -> str:
@@ -89,11 +88,12 @@ def kind_of(value: Any) -> str:
 
 
 def _add_plain(figures: dict[str, Any], value: float) -> None:
-    """Add a finite number to figures of finite numbers, in place: the common case."""
+    """Add a finite number to figures with a finite sum, in place: the common case."""
     count = figures["count"] + 1
     total = figures["sum"] + value
     figures["count"] = count
     figures["last"] = value
+    figures["type"] = "number"
     figures["mean"] = total / count
     figures["sum"] = total
     if value > figures["max"]:
@@ -102,32 +102,34 @@ def _add_plain(figures: dict[str, Any], value: float) -> None:
         figures["min"] = value
 
 
-def _with_number(before: dict[str, Any] | None, number: float, value: Any) -> dict[str, Any]:
-    if before is None or before["type"] != "number":
-        return {
-            "count": 1,
-            "last": value,
-            "max": value,
-            "mean": value,
-            "min": value,
-            "sum": value,
-            "type": "number",
-        }
+def _with_value(before: Mapping[str, Any], value: Any) -> dict[str, Any]:
+    """The figures after any value: the finite numbers stay, the others are counted."""
+    number = as_number(value)
+    kind = kind_of(value) if number is None else "number"
+    figures = {**before, "last": value, "type": kind}
+    if number is not None and math.isfinite(number):
+        return figures | _figures_with(before, number, value)
+    if number is not None and "count" not in before:
+        figures |= {"count": 0, "max": "NaN", "mean": "NaN", "min": "NaN", "sum": "NaN"}
+    if "count" in figures:
+        figures["others"] = figures.get("others", 0) + 1
+    return figures
+
+
+def _figures_with(before: Mapping[str, Any], number: float, value: Any) -> dict[str, Any]:
+    """The figures of numbers that change with a finite number."""
+    high, low = as_number(before.get("max")), as_number(before.get("min"))
+    if high is None or low is None or not (math.isfinite(high) and math.isfinite(low)):
+        figures = {"count": 1, "max": value, "mean": value, "min": value, "sum": value}
+        # Figures of an earlier version counted values that made them NaN or infinite.
+        others = before.get("others", 0) + before.get("count", 0)
+        return figures | ({"others": others} if others else {})
     count = before["count"] + 1
-    total = (as_number(before["sum"]) or 0.0) + number
-    high, low = as_number(before["max"]), as_number(before["min"])
+    total = (as_number(before["sum"]) or 0.0) + number  # a sum of finite numbers may be infinite
     return {
         "count": count,
-        "last": value,
-        "max": as_json(_extreme(high, number, max)),
+        "max": as_json(max(high, number)),
         "mean": as_json(total / count),
-        "min": as_json(_extreme(low, number, min)),
+        "min": as_json(min(low, number)),
         "sum": as_json(total),
-        "type": "number",
     }
-
-
-def _extreme(before: float | None, number: float, choose: Any) -> float:
-    if before is None or math.isnan(before) or math.isnan(number):
-        return math.nan
-    return float(choose(before, number))

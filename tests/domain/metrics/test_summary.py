@@ -1,0 +1,72 @@
+"""Summaries of metrics: finite numbers stay, whatever else is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from determined_master.domain.metrics.summary import Summary, add_report
+
+
+def summary_of(*values: Any, before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The figures of a metric after these values."""
+    summary: Summary = {"avg_metrics": {"loss": before}} if before is not None else {}
+    for value in values:
+        add_report(summary, "training", {"loss": value})
+    return summary["avg_metrics"]["loss"]
+
+
+def test_a_number_has_all_figures_and_no_others() -> None:
+    assert summary_of(3, 1.0) == {
+        "count": 2,
+        "last": 1.0,
+        "max": 3,
+        "mean": 2.0,
+        "min": 1.0,
+        "sum": 4.0,
+        "type": "number",
+    }
+
+
+@pytest.mark.parametrize("other", ["NaN", "Infinity", "-Infinity", "diverged", None, True, [1.0]])
+@pytest.mark.parametrize("place", range(3))
+def test_what_is_no_finite_number_leaves_the_figures_of_the_others(other: Any, place: int) -> None:
+    values: list[Any] = [3, 1.0]
+    values.insert(place, other)
+    figures = summary_of(*values)
+    numbers = {name: figures[name] for name in ("count", "max", "mean", "min", "sum")}
+    assert numbers == {"count": 2, "max": 3, "mean": 2.0, "min": 1.0, "sum": 4.0}
+    assert figures["last"] == values[-1]
+    is_counted = place > 0 or other in ("NaN", "Infinity", "-Infinity")
+    assert figures.get("others", 0) == int(is_counted)
+
+
+def test_the_type_is_that_of_the_last_value() -> None:
+    assert summary_of(1, "late")["type"] == "string"
+    assert summary_of(1, "late", 2)["type"] == "number"
+    assert summary_of("early", 2)["type"] == "number"
+    assert summary_of(1, "NaN")["type"] == "number"
+
+
+def test_a_metric_without_numbers_has_its_last_value_alone() -> None:
+    assert summary_of("a", "b") == {"last": "b", "type": "string"}
+
+
+def test_a_metric_that_was_never_finite_has_no_figures_yet() -> None:
+    nothing = {"max": "NaN", "mean": "NaN", "min": "NaN", "sum": "NaN"}
+    whole = {"count": 0, "last": "NaN", "others": 2, "type": "number", **nothing}
+    assert summary_of("Infinity", "NaN") == whole
+    assert summary_of("Infinity", "NaN", 2.0)["mean"] == 2.0
+
+
+def test_figures_that_an_earlier_version_lost_begin_again() -> None:
+    lost = {"max": "NaN", "mean": "NaN", "min": "NaN", "sum": "NaN"}
+    before = {"count": 5, "last": 1.0, "type": "number", **lost}
+    figures = summary_of(4.0, 2.0, before=before)
+    assert (figures["count"], figures["mean"], figures["others"]) == (2, 3.0, 5)
+
+
+def test_a_sum_may_leave_the_range_of_numbers() -> None:
+    figures = summary_of(1e308, 1e308, -1e308)
+    assert (figures["count"], figures["max"], figures["min"]) == (3, 1e308, -1e308)
