@@ -94,6 +94,15 @@ async def query(world: World, text: str, *values: Any) -> Any:
         return await conn.fetchval(text, *values)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_task_has_its_allocation_when_its_launch_is_answered(client, kind) -> None:
+    """Scripts of 0.38.1 index it."""
+    for _ in range(5):
+        task_id = (await launch(client, kind)).json()[kind]["id"]
+        task = (await client("GET", f"/api/v1/tasks/{task_id}")).json()["task"]
+        assert [a["allocationId"] for a in task["allocations"]] == [f"{task_id}.1"]
+
+
 @covers("experiment-config 22.command")
 @pytest.mark.parametrize(
     ("code", "status"),

@@ -121,6 +121,14 @@ async def test_its_container_gets_the_users_command_variables_and_directory(worl
     assert spec.image
 
 
+async def test_a_task_has_its_allocation_when_its_creation_is_answered(client: Client) -> None:
+    """Scripts of 0.38.1 index it."""
+    for _ in range(20):
+        task_id = await create(client)
+        [allocation] = (await get(client, task_id))["allocations"]
+        assert allocation["allocationId"] == f"{task_id}.1"
+
+
 @covers("experiment-config 23.requests")
 async def test_a_task_is_paused_and_continues_as_the_same_task(world, client) -> None:
     task_id = await create(client)
@@ -133,6 +141,10 @@ async def test_a_task_is_paused_and_continues_as_the_same_task(world, client) ->
     await leaves(world, names, 137)
     await reaches(client, task_id, "PAUSED")
     await done(client, task_id, "unpause")
+    assert [a["allocationId"][-2:] for a in (await get(client, task_id))["allocations"]] == [
+        ".2",
+        ".1",
+    ]
     second = await run(world, f"{task_id}.2")
     state = await world.engine.read(ALLOCATION, f"{task_id}.2")
     assert state.request.is_preemptible is True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from determined_master.store.tasks import allocations
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.runs import RunOrder
-    from determined_master.engine import EffectContext
+    from determined_master.engine import EffectContext, Engine
 
 USER_TOKEN_LIFE = timedelta(days=7)
+REQUEST_S = 5.0
 ALLOCATIONS = Inserting(allocations.insert_allocations)
 """Writes the rows of allocations that are requested at the same time."""
 
@@ -49,6 +51,19 @@ async def ask_for_room(
     )
     event = alloc.AllocationRequested(allocation_id=allocation_id, request=request)
     await ctx.post(ALLOCATION, AllocationId(allocation_id), event, within=Rows(ALLOCATIONS, new))
+
+
+async def wait_for_request(engine: Engine, allocation_id: str) -> None:
+    """Return once the allocation is stored, within `REQUEST_S`.
+
+    Scripts of 0.38.1 read the allocations of a task as soon as its creation is answered.
+    """
+    with contextlib.suppress(TimeoutError):
+        await engine.wait_for(ALLOCATION, AllocationId(allocation_id), _is_stored, REQUEST_S)
+
+
+def _is_stored(_: alloc.Allocation) -> bool:
+    return True
 
 
 async def ask_to_leave(effect: RunOrder, ctx: EffectContext) -> None:

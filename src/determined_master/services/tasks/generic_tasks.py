@@ -17,11 +17,12 @@ from determined_master.domain.config.task import BuiltTask, TaskOptions, build_t
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.generic_task import messages as task
-from determined_master.domain.ids import TaskId
+from determined_master.domain.ids import TaskId, allocation_id
 from determined_master.engine import Posting
 from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
+from determined_master.services.queue.request_effects import wait_for_request
 from determined_master.services.workspaces.places import check_place, hold_project
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.experiments import experiments
@@ -144,6 +145,9 @@ class GenericTasks:
         row = await self._controlled(caller, task_id)
         paused = [r.id for r in await self._below(row, ("PAUSED",))]
         await self._post(caller, [task_id, *paused], task.TaskUnpaused())
+        state = await self._engine.read(GENERIC_TASK, TaskId(task_id))
+        if state is not None and state.allocation_id is not None:
+            await wait_for_request(self._engine, state.allocation_id)
 
     async def kill(self, caller: Caller, task_id: str, *, from_root: bool) -> None:
         """End it and all tasks below it at once; with `from_root` also those beside it.
@@ -220,6 +224,7 @@ class GenericTasks:
         await self._engine.post(
             GENERIC_TASK, TaskId(row.id), event, cause=OnlyOnce("created"), within=store
         )
+        await wait_for_request(self._engine, allocation_id(TaskId(row.id), run=1))
         return row.id
 
     async def _controlled(self, caller: Caller, task_id: str) -> rows.GenericTaskRow:

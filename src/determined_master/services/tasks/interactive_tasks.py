@@ -13,12 +13,13 @@ from determined_master.aggregates.interactive_tasks import INTERACTIVE_TASK
 from determined_master.domain.access import rules as access
 from determined_master.domain.config.policies.rules import check_change
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.domain.ids import TaskId
+from determined_master.domain.ids import TaskId, allocation_id
 from determined_master.domain.interactive_task.messages import InteractiveTaskKilled, TaskLaunched
 from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.engine.causes import Cause, OnlyOnce, UserRequest
 from determined_master.records.tasks import InteractiveRow, ListedTask, TaskQuery
 from determined_master.services.configs.policies import policies_of
+from determined_master.services.queue.request_effects import wait_for_request
 from determined_master.services.tasks.interactive_configs import (
     FIRST_WORKSPACE_ID,
     REFUSED,
@@ -140,6 +141,7 @@ class InteractiveTasks:
         await self._engine.post(
             INTERACTIVE_TASK, TaskId(task_id), event, cause=OnlyOnce("launched"), within=store
         )
+        await wait_for_request(self._engine, allocation_id(TaskId(task_id), run=1))
         row = await self.get(caller, new.kind, task_id)
         return Launched(row, prepared.exceeds_slots, prepared.built.warnings)
 
