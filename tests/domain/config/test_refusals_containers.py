@@ -217,6 +217,15 @@ CASES = [
         "environment.pod_spec: expected object",
     ),
     refusal(
+        "experiment-config 12.pod_spec",
+        {
+            "environment": {
+                "pod_spec": {"spec": {"containers": [{"name": "s", "security_context": "none"}]}}
+            }
+        },
+        "environment.pod_spec.spec.containers[0].securityContext: expected object",
+    ),
+    refusal(
         "experiment-config 12.pod_restrictions",
         {"environment": {"pod_spec": {"spec": {"hostNetwork": True}}}},
         "environment.pod_spec.spec.hostNetwork: is not configurable",
