@@ -241,6 +241,22 @@ class RuntimeContract:
         assert isinstance(again, Exit)
         assert again.exit_code == 9
 
+    @pytest.mark.parametrize("number", [9, 15])
+    async def test_a_signal_that_no_agent_watched_is_a_restore_error(
+        self, driver: RuntimeDriver, number: int
+    ) -> None:
+        """Somebody killed it, or the machine was rebooted: not the task's fault."""
+        directory, handle = await driver.launch(spec("import sys", f"sys.exit(128 + {number})"))
+        await asyncio.wait_for(handle.wait(), 60)
+        record = directory.record()
+        assert record is not None
+        again = await driver.runtime.attach(directory, record)
+        assert isinstance(again, Exit)
+        assert again.exit_code == 128 + number
+        assert again.failure is not None
+        assert again.failure.type == "restore_error"
+        assert "container is gone on reattachment" in again.failure.message
+
     @covers("agent-config 5.failed_restore")
     async def test_a_container_that_was_never_launched_is_a_restore_error(
         self, driver: RuntimeDriver

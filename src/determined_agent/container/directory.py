@@ -37,6 +37,13 @@ class ContainerRecord(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int = 0
 
 
+GONE = "container is gone on reattachment"
+"""As 0.38.1 says it; scripts match it."""
+ENDED_FROM_OUTSIDE = (129, 130, 137, 143, 255)
+"""Exit codes after SIGHUP, SIGINT, SIGKILL and SIGTERM, and Docker's of a container that was found
+dead."""
+
+
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
     """How a task ended."""
 
@@ -136,6 +143,18 @@ class ContainerDirectory:
         except OSError:
             removed = self.path
         shutil.rmtree(removed, ignore_errors=True)
+
+
+def unwatched(end: Exit) -> Exit:
+    """The end of a task that no agent watched: a signal then came from outside, not from the task.
+
+    The machine was rebooted, or somebody killed the task; the agent that could have known of a
+    fault of the task was away. Such an end does not count as a restart.
+    """
+    if end.exit_code not in ENDED_FROM_OUTSIDE:
+        return end
+    text = f"{GONE}: a signal ended it while no agent watched"
+    return msgspec.structs.replace(end, failure=Failure("restore_error", text, end.exit_code))
 
 
 def _exit_of(values: dict[str, str]) -> Exit:

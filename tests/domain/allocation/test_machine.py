@@ -392,6 +392,30 @@ def test_an_agents_reason_besides_the_exit_code_is_logged() -> None:
     assert state.outcome.message.endswith(f"exit code: {said} (exit code 137)")
 
 
+@pytest.mark.parametrize(
+    ("kind", "words", "text"),
+    [
+        (
+            "restore_error",
+            "container is gone on reattachment",
+            "allocation failed due to restore error: RM failed to restore the allocation: "
+            "container is gone on reattachment",
+        ),
+        (
+            "agent_failed",
+            "agent closed with allocated containers",
+            "allocation failed due to agent failure: agent failed while the container was "
+            "running: agent closed with allocated containers",
+        ),
+    ],
+)
+def test_a_loss_of_the_machine_is_logged_with_the_texts_of_0_38_1(kind, words, text) -> None:
+    said = failure(kind, f"{words}: it was rebooted")
+    state, effects = step(running(), changed("a", "TERMINATED", failure=said))
+    assert state.outcome.kind == "lost"
+    assert ("ERROR", f"{NAME} was terminated: {text}: it was rebooted") in log_of(effects)
+
+
 def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
     names = [f"agent-{i:02}.cluster.example" for i in range(40)]
     state = running(*names)
@@ -399,7 +423,7 @@ def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
         said = failure("agent_failed", "no route to host. " * 500)
         state, _ = step(state, changed(name, "TERMINATED", failure=said))
     assert state.outcome is not None
-    assert state.outcome.message.startswith("allocation failed: agent went away")
+    assert state.outcome.message.startswith("allocation failed due to agent failure")
     stored, beside = container_rows.split(state)
     assert len(msgspec.json.encode(stored)) < 10 << 10
     assert max(len(msgspec.json.encode(container)) for container in beside) < 300

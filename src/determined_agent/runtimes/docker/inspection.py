@@ -67,7 +67,7 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_down: bool 
     state = found["State"]
     code = int(state.get("ExitCode") or 0)
     message = f"container failed with non-zero exit code: {code}"
-    if state.get("OOMKilled"):
+    if is_out_of_memory(found):
         message += (
             " (the kernel killed it for lack of memory: give the task or the machine more, or "
             "make its batches smaller)"
@@ -75,11 +75,16 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_down: bool 
     elif state.get("Error"):
         message += f" ({state['Error']})"
     failure = Failure("container_failed", message, code) if code else None
-    if daemon_was_down and code in _ENDED_WITH_DAEMON and not state.get("OOMKilled"):
+    if daemon_was_down and code in _ENDED_WITH_DAEMON and not is_out_of_memory(found):
         failure = Failure("restore_error", f"{ENDED_WITH_DAEMON} (exit code {code})", code)
     return Exit(
         exit_code=code, failure=failure, ended_us=ended_us(found), dropped_lines=dropped_lines
     )
+
+
+def is_out_of_memory(found: dict[str, Any]) -> bool:
+    """Return whether the kernel ended a container for its memory: its own fault."""
+    return bool(found["State"].get("OOMKilled"))
 
 
 def ended_us(found: dict[str, Any]) -> int:

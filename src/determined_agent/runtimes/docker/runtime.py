@@ -14,7 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from determined_agent.container.directory import ContainerDirectory, ContainerRecord, Exit
+from determined_agent.container.directory import (
+    GONE,
+    ContainerDirectory,
+    ContainerRecord,
+    Exit,
+    unwatched,
+)
 from determined_agent.container.environment import ContainerStart
 from determined_agent.runtimes.base import LaunchFailed, RuntimeUnavailable
 from determined_agent.runtimes.docker.api import (
@@ -30,6 +36,7 @@ from determined_agent.runtimes.docker.inspection import (
     addresses_of,
     exit_of,
     inspect,
+    is_out_of_memory,
     is_running,
 )
 from determined_agent.runtimes.docker.launch import DIRECTORY_LABEL, LAUNCH_RETRY_S, Launcher
@@ -152,7 +159,7 @@ class DockerRuntime:
         docker_ids = await self._list(f"{LABEL}id={record.container_id}")
         found = await inspect(self._api, docker_ids[0]) if docker_ids else None
         if found is None:
-            text = "the agent ended before it could start the task, or someone has removed it"
+            text = f"{GONE}: the agent had not started it yet, or somebody has removed it"
             return Exit(failure=Failure("restore_error", text))
         if found["State"].get("Status") in ("created", "configured", "initialized"):
             await self._launcher.delete_if_possible(docker_ids[0])
@@ -169,7 +176,10 @@ class DockerRuntime:
         except DockerApiError as error:
             output.note(f"the output could not be read: {error}")
         output.close()
-        return await with_disk_fault(exit_of(found, output.dropped), self._data_root)
+        end = exit_of(found, output.dropped)
+        if not is_out_of_memory(found):
+            end = unwatched(end)
+        return await with_disk_fault(end, self._data_root)
 
     async def remove(self, container_id: str) -> None:
         """Remove the container and its files; retry until the daemon has done so."""

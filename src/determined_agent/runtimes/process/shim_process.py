@@ -12,7 +12,7 @@ from pathlib import Path
 
 import determined_agent
 from determined_agent import clock
-from determined_agent.container.directory import SHIM, ContainerDirectory, Exit
+from determined_agent.container.directory import GONE, SHIM, ContainerDirectory, Exit, unwatched
 from determined_agent.runtimes.process.cgroups import cgroup_members
 from determined_agent.shim.process_tree import kill_all, kill_below, send
 from determined_agent.shim.program import KILL_ALL, LOCK_FD
@@ -204,7 +204,7 @@ def exit_without_status(directory: ContainerDirectory, *, was_killed: bool) -> E
     if was_killed:
         failure = Failure("container_failed", "container was killed", 137)
         return Exit(exit_code=137, failure=failure)
-    message = "the task's shim ended without a status; it may have been killed from outside"
+    message = f"{GONE}: the task's shim ended without a status"
     if not directory.had_shim():
         message = "the agent ended before it could start the task"
     return Exit(failure=Failure("restore_error", message))
@@ -249,7 +249,8 @@ async def _past_exit(directory: ContainerDirectory) -> Exit:
     end = directory.exit()
     if end is None:
         await kill_leftovers(directory.container_id)
-    return end or exit_without_status(directory, was_killed=False)
+        return exit_without_status(directory, was_killed=False)
+    return unwatched(end)
 
 
 def _members(marker: bytes) -> list[int]:

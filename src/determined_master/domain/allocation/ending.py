@@ -160,7 +160,7 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
     if failure is not None:
         return AllocationOutcome(
             kind="lost" if failure.type in TRANSIENT else "failed",
-            message=f"allocation failed: {text}",
+            message=texts.failure_line(failure),
             exit_code=failure.exit_code,
             is_failed_start=failure.type in ("agent_error", "not_placed"),
         )

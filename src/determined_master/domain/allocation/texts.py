@@ -27,6 +27,13 @@ PHRASES: dict[FailureType, str] = {
     "not_placed": "Kubernetes did not place or start the resources",
 }
 
+_CAUSES: dict[FailureType, str] = {
+    "agent_failed": "allocation failed due to agent failure: agent failed while the container was "
+    "running",
+    "restore_error": "allocation failed due to restore error: RM failed to restore the allocation",
+}
+"""The beginnings of texts that scripts of 0.38.1 match."""
+
 
 def line(allocation: Allocation, text: str, level: str = "INFO") -> WriteTaskLog:
     return WriteTaskLog(task_id=allocation.request.task_id, text=text, level=level)
@@ -42,6 +49,12 @@ def describe(failure: ContainerFailure | None) -> str:
         words = words if words.startswith(text) else f"{text}: {words}" if words else text
     tail = "" if code is None else f" (exit code {code})"
     return f"{PHRASES[failure.type]}: {words}{tail}"
+
+
+def failure_line(failure: ContainerFailure) -> str:
+    """Why the allocation failed."""
+    cause = _CAUSES.get(failure.type)
+    return f"{cause}: {failure.message}" if cause else f"allocation failed: {describe(failure)}"
 
 
 def exit_status(allocation: Allocation, outcome: AllocationOutcome) -> str:

@@ -218,7 +218,8 @@ class AgentReports:
     ) -> None:
         await self._logs.give_up(containers)
         failure = alloc.ContainerFailure(
-            type="agent_failed", message=f"agent {agent_id} was lost: {reason}"
+            type="agent_failed",
+            message=f"agent closed with allocated containers: agent {agent_id} was lost: {reason}",
         )
         event = alloc.AgentLost(agent_id=agent_id, container_ids=containers, failure=failure)
         cause = Occurrence("lost", f"{agent_id}:{','.join(containers)[:400]}")
