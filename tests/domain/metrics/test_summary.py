@@ -31,7 +31,7 @@ def test_a_number_has_all_figures_and_no_others() -> None:
 
 @pytest.mark.parametrize("other", ["NaN", "Infinity", "-Infinity", "diverged", None, True, [1.0]])
 @pytest.mark.parametrize("place", range(3))
-def test_what_is_no_finite_number_leaves_the_figures_of_the_others(other: Any, place: int) -> None:
+def test_other_values_leave_the_figures_of_the_finite_numbers(other: Any, place: int) -> None:
     values: list[Any] = [3, 1.0]
     values.insert(place, other)
     figures = summary_of(*values)
