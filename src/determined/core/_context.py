@@ -13,6 +13,7 @@ import types
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
 from determined.common.api import errors
+from determined.core import _thread_watch
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext
@@ -81,6 +82,7 @@ class Context:
         if self._is_started:
             return
         self._is_started = True
+        _thread_watch.start()
         self.preempt.start()
         for part in (
             self._metrics,
