@@ -81,6 +81,11 @@ def test_a_pool_needs_no_image_of_the_agent(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
+    (
+        {"instance_types": ["g4dn.xlarge", "g5g.xlarge"]},
+        "instance_types: must have one kind of processors, since one image boots on all, but "
+        "g4dn.xlarge has x86_64 and g5g.xlarge has arm64: put them into two pools",
+    ),
     ({"image_id": ""}, "image_id: is required: name an image of the region, as ami-"),
     (
         {"agent_docker_image": "", "agent_docker_runtime": "nvidia"},

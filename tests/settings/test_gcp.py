@@ -187,6 +187,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         'boot_disk_type: "pd-balanced" is refused by GCP for c4-standard-8: use hyperdisk-balan',
     ),
     (
+        {
+            "instance_type": None,
+            "instance_types": [{"machine_type": f"{name}-standard-8"} for name in ("n4", "c4a")],
+            "cpu_slots_allowed": True,
+        },
+        "instance_types: must have one kind of processors, since one image boots on all, but "
+        "n4-standard-8 has x86_64 and c4a-standard-8 has arm64: put them into two pools",
+    ),
+    (
         {"zones": ["us-west1-a", "us-west1-b"], "base_config": {"disks": [DATA]}},
         'base_config.disks[0].source: "zones/us-west1-a/disks/data" is in us-west1-a, and '
         "machines in us-west1-b cannot attach it: set provider.zone to us-west1-a and remove",

@@ -11,6 +11,7 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.aws_instances import TYPES, gpus_of, price_per_hour
 from determined_master.domain.machines.places import Offer, OfferKind, offers_of
+from determined_master.domain.machines.types.aws_rules import architecture_of
 from determined_master.settings.places import (
     KindOfType,
     check_kinds,
@@ -217,9 +218,8 @@ def _check_offers(aws: AwsProvider, at: str, report: ProblemReport) -> None:
 
 def _kind(aws: AwsProvider, name: str) -> KindOfType:
     gpus = gpus_of(name, aws.instance_slots) or 0
-    if gpus:
-        return KindOfType(name, gpus, "cuda")
-    return KindOfType(name, int(aws.cpu_slots_allowed), "cpu")
+    slots, device = (gpus, "cuda") if gpus else (int(aws.cpu_slots_allowed), "cpu")
+    return KindOfType(name, slots, device, architecture_of(name))
 
 
 class IopsBounds(NamedTuple):

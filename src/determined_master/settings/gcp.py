@@ -295,9 +295,9 @@ def _check_type(gcp: GcpProvider, kind: GcpInstanceType, at: str, report: Proble
 
 
 def _kind(gcp: GcpProvider, kind: GcpInstanceType) -> KindOfType:
-    if gpus := gcp.gpus_of(kind):
-        return KindOfType(kind.machine_type, gpus, "cuda")
-    return KindOfType(kind.machine_type, int(gcp.cpu_slots_allowed), "cpu")
+    name, gpus = kind.machine_type, gcp.gpus_of(kind)
+    slots, device = (gpus, "cuda") if gpus else (int(gcp.cpu_slots_allowed), "cpu")
+    return KindOfType(name, slots, device, series_of(name).architecture)
 
 
 def _check_places(gcp: GcpProvider, at: str, report: ProblemReport) -> None:

@@ -39,10 +39,14 @@ class KindOfType(NamedTuple):
     slots: int
     device: str
     """cuda, cpu or none."""
+    architecture: str
+    """x86_64 or arm64."""
 
 
 def check_kinds(kinds: Sequence[KindOfType], at: str, report: ProblemReport) -> None:
-    """Report types that differ in their slots: the scheduler counts machines of one size.
+    """Report types that differ in their slots, or that no common image boots on.
+
+    The scheduler counts machines of one size.
 
     Args:
         kinds: at least one.
@@ -60,6 +64,12 @@ def check_kinds(kinds: Sequence[KindOfType], at: str, report: ProblemReport) -> 
             text = (
                 f"must have one kind of slots, but {first.name} has {first.device} and "
                 f"{kind.name} has {kind.device}: put them into two pools"
+            )
+        elif kind.architecture != first.architecture:
+            text = (
+                f"must have one kind of processors, since one image boots on all, but "
+                f"{first.name} has {first.architecture} and {kind.name} has {kind.architecture}: "
+                "put them into two pools"
             )
         else:
             continue

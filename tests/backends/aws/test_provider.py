@@ -340,6 +340,18 @@ async def test_an_image_that_is_not_there_is_an_error(
     await machines.close()
 
 
+@pytest.mark.parametrize("kind", ["m7g.large", "g5g.xlarge"])
+async def test_an_image_of_other_processors_is_an_error(
+    ec2_server: Ec2Server, aws_metadata_url: str, kind: str
+) -> None:
+    machines = provider(aws_metadata_url, ec2_server, instance_type=kind, instance_slots=0)
+    text = rf"is for x86_64, and {kind} has processors of arm64: set provider.image_id to an image"
+    with pytest.raises(ProviderFailed, match=text):
+        await machines.open()
+    await machines.close()
+    assert ec2_server.calls("RunInstances") == []
+
+
 async def test_a_master_that_may_not_look_at_images_takes_the_usual_disk(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:

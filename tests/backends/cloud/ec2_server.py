@@ -24,7 +24,7 @@ from moto.moto_server.werkzeug_app import (
     MotoRequestHandler,
     create_backend_app,
 )
-from tests.backends.cloud import ec2_fleets
+from tests.backends.cloud import ec2_fleets, ec2_rules
 from tests.backends.cloud.http_servers import stopped_at_the_end
 from werkzeug.serving import make_server
 
@@ -139,6 +139,7 @@ def running_ec2(patch: pytest.MonkeyPatch) -> Iterator[Ec2Server]:
     server = Ec2Server()
     _start_up_to_the_maximum(server, patch)
     ec2_fleets.install(server.fleets, server.take, patch)
+    ec2_rules.install(patch)
     server.start()
     try:
         yield server

@@ -1,4 +1,4 @@
-"""What Compute Engine refuses of a machine: disks that its series or its zone does not take.
+"""What Compute Engine refuses of a machine: disks and images that it does not take.
 
 Written down apart from the product's table, so that a mistake there shows.
 """
@@ -11,6 +11,7 @@ from typing import Any
 _PERSISTENT = {"pd-standard", "pd-balanced", "pd-ssd", "pd-extreme"}
 _HYPERDISK_ALONE = ("n4", "c4", "c4a", "c4d", "a4", "g4", "n4a", "n4d", "h4d")
 _SOME_PERSISTENT = ("g2", "a3", "c3", "c3d", "h3")
+_ARM = ("t2a", "c4a", "n4a", "a4x")
 _OLDER = ("n1", "custom", "n2", "n2d", "e2", "c2", "c2d", "t2d", "t2a")
 
 
@@ -38,4 +39,27 @@ def disks_fault(machine_type: str, zone: str, disks: Iterable[dict[str, Any]]) -
         kind = str(disk.get("initializeParams", {}).get("diskType", "")).rpartition("/")[2]
         if kind and (fault := disk_fault(machine_type, kind)):
             return fault
+    return ""
+
+
+def architecture_of(machine_type: str) -> str:
+    """The processors of a machine type, in GCP's words."""
+    return "ARM64" if machine_type.partition("-")[0] in _ARM else "X86_64"
+
+
+def architecture_of_image(image: str) -> str:
+    """The processors that an image is for; by its name, as Canonical's and Google's have them."""
+    return "ARM64" if "arm64" in image else "X86_64"
+
+
+def image_fault(machine_type: str, disks: Iterable[dict[str, Any]]) -> str:
+    """The fault of the image of a machine's boot disk; empty if it boots."""
+    needed = architecture_of(machine_type)
+    for disk in disks:
+        image = str(disk.get("initializeParams", {}).get("sourceImage", ""))
+        if image and architecture_of_image(image) != needed:
+            return (
+                f"Requested boot disk architecture ({architecture_of_image(image)}) is not "
+                f"compatible with machine type architecture ({needed})."
+            )
     return ""

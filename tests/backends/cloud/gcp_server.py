@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from tests.backends.cloud.discovery import COMPUTE
-from tests.backends.cloud.gcp_rules import disks_fault
+from tests.backends.cloud.gcp_rules import disks_fault, image_fault
 from tests.backends.cloud.http_servers import Quiet, serving
 
 PAGE = 2
@@ -190,7 +190,8 @@ class GcpServer:
             raise self.refusal
         properties, names = body["instanceProperties"], list(body["perInstanceProperties"])
         self._check(properties, names, int(body["count"]))
-        if fault := disks_fault(properties["machineType"], zone, properties["disks"]):
+        kind, disks = properties["machineType"], properties["disks"]
+        if fault := disks_fault(kind, zone, disks) or image_fault(kind, disks):
             raise Fault(400, fault, "badRequest")
         started = names if self.room is None else names[: self.room]
         code = self.exhausted.get((zone, properties["machineType"]), "")

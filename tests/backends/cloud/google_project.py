@@ -13,7 +13,13 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.backends.cloud.discovery import Document
-from tests.backends.cloud.gcp_rules import disk_fault, disks_fault
+from tests.backends.cloud.gcp_rules import (
+    architecture_of,
+    architecture_of_image,
+    disk_fault,
+    disks_fault,
+    image_fault,
+)
 from tests.backends.cloud.gcp_server import Fault, GcpServer, shown_operation
 from tests.backends.cloud.google_services import Accounts, ResourceManager, Secrets, Storage
 from tests.backends.cloud.google_watching import Logging, Monitoring
@@ -31,6 +37,8 @@ _TYPES = {
     "g2-standard-8": 8,
     "n4-standard-4": 4,
     "c4-standard-8": 8,
+    "c4a-standard-4": 4,
+    "t2a-standard-4": 4,
 }
 _DISKS = ("pd-standard", "pd-balanced", "pd-ssd", "hyperdisk-balanced")
 
@@ -44,6 +52,7 @@ class GoogleProject(GcpServer):
         """By path below the project, all but instances."""
         self.images = {
             "ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64",
+            "ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-arm64",
             "deeplearning-platform-release/global/images/family/common-cu129-ubuntu-2404-nvidia-580",
         }
         self.quotas: dict[str, tuple[float, float]] = {}
@@ -144,6 +153,7 @@ class GoogleProject(GcpServer):
             case ["zones", zone, "machineTypes", name]:
                 gpus = [{"guestAcceleratorType": "nvidia-l4", "guestAcceleratorCount": 1}]
                 found = {"name": _known(name, _TYPES), "guestCpus": _TYPES[name], "zone": zone}
+                found["architecture"] = architecture_of(name)
                 return {**found, "accelerators": gpus} if name.startswith("g2-") else found
             case ["zones", _, "diskTypes", name]:
                 return {"name": _known(name, _DISKS)}
@@ -151,7 +161,8 @@ class GoogleProject(GcpServer):
                 return {"name": _known(name, ("nvidia-tesla-t4", "nvidia-l4"))}
             case ["global", "images", *_]:
                 path = "/".join([project, *parts])
-                return {"name": _known(path, self.images).rpartition("/")[2]}
+                name = _known(path, self.images).rpartition("/")[2]
+                return {"name": name, "architecture": architecture_of_image(name)}
             case ["aggregated", kind]:
                 return self._aggregated(kind, query["filter"])
             case ["global", "networks"]:
@@ -230,6 +241,8 @@ class GoogleProject(GcpServer):
                 self._must_exist(disk["source"])
         machine_type = body["machineType"].rpartition("/")[2]
         self._must_take(machine_type, zone, body["disks"])
+        if fault := image_fault(machine_type, body["disks"]):
+            raise Fault(400, fault, "badRequest")
         for account in body["serviceAccounts"]:
             if account["email"] not in self.accounts.found:
                 raise Fault(400, f"The resource '{account['email']}' was not found")

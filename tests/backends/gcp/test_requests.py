@@ -157,7 +157,10 @@ async def test_machines_boot_from_a_disk_that_their_type_takes(
     """The emulator refuses other disks, as GCP does."""
     gpu_type, gpu_num = built_in_gpus(name) or ("", 0)
     kind = GcpInstanceType(machine_type=name, gpu_type=gpu_type, gpu_num=gpu_num)
-    body = await launched(gcp_server, gcp_metadata_url, instance_type=kind)
+    image = f"{IMAGE}-arm64" if name.startswith("c4a") else IMAGE
+    body = await launched(
+        gcp_server, gcp_metadata_url, instance_type=kind, boot_disk_source_image=image
+    )
     [boot] = body["instanceProperties"]["disks"]
     assert boot["initializeParams"]["diskType"] == disk
 

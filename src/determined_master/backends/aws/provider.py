@@ -225,4 +225,6 @@ class AwsMachines:
                 f"AWS: there is no image {self._aws.image_id} for the master in this region: set "
                 "provider.image_id"
             )
+        if problem := requests.image_problem(self._aws, images[0]):
+            raise ProviderFailed(problem)
         return str(images[0].get("RootDeviceName") or requests.DEFAULT_ROOT_DEVICE)

@@ -15,6 +15,7 @@ from determined_master.domain.machines.aws_instances import (
 )
 from determined_master.domain.machines.places import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
+from determined_master.domain.machines.types.aws_rules import architecture_of
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
 
 MASTER_TAG = "determined-master-address"
@@ -81,6 +82,18 @@ def journal_target(aws: AwsProvider, region: str) -> JournalTarget | None:
     if not aws.log_group:
         return None
     return cloudwatch(aws.log_group, aws.log_stream, region)
+
+
+def image_problem(aws: AwsProvider, image: Mapping[str, Any]) -> str:
+    """Why machines of the pool do not boot an image, as AWS describes it; empty if they do."""
+    kind, given = aws.types[0], str(image.get("Architecture", ""))
+    needed = architecture_of(kind)
+    if given in ("", needed):
+        return ""
+    return (
+        f"AWS: the image {aws.image_id} is for {given}, and {kind} has processors of {needed}: "
+        f"set provider.image_id to an image for {needed}, or choose another instance type"
+    )
 
 
 def tags(terms: Ec2Terms, token: str = "") -> list[dict[str, str]]:

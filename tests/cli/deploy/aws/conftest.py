@@ -17,6 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from moto.ec2.models import ec2_backends
+from tests.backends.cloud import ec2_rules
 from tests.backends.cloud.ec2_server import (
     ACCOUNT,
     ACCOUNT_VARIABLES,
@@ -29,10 +30,24 @@ from tests.cli.deploy.aws.simulation import refusal as refusal_of_iam
 from tests.cli.deploy.wheel_once import copy_wheel
 from werkzeug.serving import make_server
 
-from determined.cli.deploy.aws import preflight, stack
+from determined.cli.deploy.aws import stack
 from determined.cli.deploy.aws import up as up_module
 
 REGION = "us-west-2"
+CANONICAL = "099720109477"
+UBUNTU, ARM_UBUNTU, DRIVERS, ARM_DRIVERS, OLD_DRIVERS = (
+    f"ami-{number:017x}" for number in range(1, 6)
+)
+_UBUNTU_NAME = "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-{}-server-20261101"
+_BASE = "Deep Learning {} GPU AMI (Ubuntu 24.04) 20261006"
+IMAGES = (
+    (CANONICAL, _UBUNTU_NAME.format("amd64"), "x86_64", UBUNTU),
+    (CANONICAL, _UBUNTU_NAME.format("arm64"), "arm64", ARM_UBUNTU),
+    ("amazon", _BASE.format("Base OSS Nvidia Driver"), "x86_64", DRIVERS),
+    ("amazon", _BASE.format("ARM64 Base OSS Nvidia Driver"), "arm64", ARM_DRIVERS),
+    ("111122223333", "mine with an old driver", "x86_64", OLD_DRIVERS),
+)
+"""Owner, name, processors and id of the region's images, as their owners name them."""
 _PUBLIC_KEY = (
     Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
 )
@@ -80,8 +95,9 @@ def account_of_aws(patch: pytest.MonkeyPatch) -> Iterator[Aws]:
         client = account.client("ec2")
         # A key pair of EC2's own would be of RSA, which takes a tenth of the test to find.
         client.import_key_pair(KeyName="ops", PublicKeyMaterial=_PUBLIC_KEY)
-        for owner, name in (preflight.UBUNTU, preflight.WITH_DRIVERS):
-            _add_image(owner, name.replace("*", "x"))
+        for image in IMAGES:
+            _add_image(*image)
+        ec2_rules.install(patch)
         yield account
 
 
@@ -140,13 +156,13 @@ def aws(home: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
         yield account
 
 
-def _add_image(owner: str, name: str) -> None:
+def _add_image(owner: str, name: str, architecture: str, image: str) -> None:
     """An image of another account, as moto keeps its own."""
     backend = ec2_backends[ACCOUNT][REGION]
     one = next(image for image in backend.amis.values() if image.owner_id == "099720109477")
     added = copy.copy(one)
     added.owner_id, added.name = owner, name
-    added.id = f"ami-{len(backend.amis):017x}"
+    added.id, added.architecture = image, architecture
     added.owner_alias = "amazon" if owner == "amazon" else None
     backend.amis[added.id] = added
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 from moto.servicequotas.models import ServiceQuotasBackend
 from tests.cli.conftest import Det, Outcome
-from tests.cli.deploy.aws.conftest import REGION, Aws
+from tests.cli.deploy.aws.conftest import (
+    ARM_DRIVERS,
+    ARM_UBUNTU,
+    DRIVERS,
+    OLD_DRIVERS,
+    REGION,
+    UBUNTU,
+    Aws,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +25,7 @@ UP = (
     *("--yes", "--deployment-type"),
 )
 DENIED = ("UnauthorizedOperation", "You are not authorized to perform this operation.")
-GPUS, STANDARD = "L-DB2E81BA", "L-1216C47A"
+GPUS, STANDARD, SPOT_GPUS = "L-DB2E81BA", "L-1216C47A", "L-3819A6DF"
 
 
 def refused(det: Det, aws: Aws, *words: str) -> list[str]:
@@ -55,8 +64,8 @@ def test_a_quota_of_none_is_named_with_the_type_and_the_remedy(
     asked = set_quotas(monkeypatch, {GPUS: 0.0})
     [problem] = refused(det, aws, "simple")
     assert problem == (
-        f"  - the quota 'Running instances of {GPUS}' ({GPUS}) is 0 in {REGION}, so no "
-        "g4dn.xlarge can start: request an increase in the console (Service Quotas)"
+        f"  - the quota 'Running instances of {GPUS}' ({GPUS}) is 0 vCPUs in {REGION}, and a "
+        "g4dn.xlarge has 4: request an increase in the console (Service Quotas)"
     )
     assert set(asked) == {("ec2", GPUS), ("ec2", STANDARD)}
 
@@ -66,10 +75,103 @@ def test_a_quota_of_processors_stops_each_type_that_needs_it(
 ) -> None:
     set_quotas(monkeypatch, {STANDARD: 0.0})
     problems = refused(det, aws, "simple")
-    assert [line.partition("so no ")[2].partition(" ")[0] for line in problems] == [
-        "m6i.large",
-        "m6i.xlarge",
+    assert [line.partition(", and a ")[2].partition(":")[0] for line in problems] == [
+        "m6i.large has 2",
+        "m6i.xlarge has 4",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "code", "vcpus"),
+    [
+        ("g5.12xlarge", (), GPUS, 48),
+        ("g5.12xlarge", ("--spot",), SPOT_GPUS, 48),
+        ("p4d.24xlarge", ("--spot",), "L-7212CCBC", 96),
+        ("m6i.16xlarge", ("--spot",), "L-34B43A08", 64),
+        ("im4gn.16xlarge", (), STANDARD, 64),
+    ],
+)
+def test_a_quota_below_the_processors_of_a_type_is_named(
+    det: Det,
+    aws: Aws,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    words: tuple[str, ...],
+    code: str,
+    vcpus: int,
+) -> None:
+    """Spot instances count against quotas of their own."""
+    quotas = dict.fromkeys((GPUS, SPOT_GPUS, STANDARD), 1000.0)
+    asked = set_quotas(monkeypatch, {**quotas, code: vcpus - 1.0})
+    [problem] = refused(det, aws, "simple", "--compute-agent-instance-type", kind, *words)
+    assert f"({code}) is {vcpus - 1} vCPUs in {REGION}, and a {kind} has {vcpus}: req" in problem
+    assert (("ec2", GPUS) in asked) == (code == GPUS)
+
+
+def test_a_quota_that_is_not_known_is_not_read(
+    det: Det, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set_quotas(monkeypatch, {STANDARD: 32.0})
+    done = det(*UP, "simple", "--compute-agent-instance-type", "x2idn.16xlarge")
+    assert done.status == 0, done.err
+    assert set(asked) == {("ec2", STANDARD)}
+
+
+NAMED = "--compute-agent-instance-type"
+
+
+@pytest.mark.parametrize(
+    ("words", "images"),
+    [
+        ((), (UBUNTU, UBUNTU, DRIVERS)),
+        ((NAMED, "g5g.xlarge"), (UBUNTU, UBUNTU, ARM_DRIVERS)),
+        ((NAMED, "m7g.large"), (UBUNTU, UBUNTU, ARM_UBUNTU)),
+        ((NAMED, "g4dn.xlarge", "--agent-image", OLD_DRIVERS), (UBUNTU, UBUNTU, OLD_DRIVERS)),
+        (("--master-instance-type", "m7g.large"), (ARM_UBUNTU, UBUNTU, DRIVERS)),
+        (("--aux-agent-instance-type", "t4g.large"), (UBUNTU, ARM_UBUNTU, DRIVERS)),
+    ],
+)
+def test_each_machine_boots_an_image_for_its_processors_and_gpus(
+    det: Det, aws: Aws, words: tuple[str, ...], images: tuple[str, str, str]
+) -> None:
+    done = det(*UP, "simple", *words)
+    assert done.status == 0, done.err
+    [reservation] = aws.client("ec2").describe_instances()["Reservations"]
+    [master] = reservation["Instances"]
+    assert master["ImageId"] == images[0]
+    text = user_data(aws, master["InstanceId"])
+    found = [line.partition("image_id: ")[2] for line in text.splitlines() if "image_id:" in line]
+    assert tuple(found) == images[1:]
+
+
+@pytest.mark.parametrize(
+    ("kind", "slots"), [("g4dn.12xlarge", 4), ("m7g.large", 0), ("g6f.large", 1)]
+)
+def test_the_master_gets_the_gpus_of_types_that_it_may_not_know(
+    det: Det, aws: Aws, kind: str, slots: int
+) -> None:
+    done = det(*UP, "simple", NAMED, kind)
+    assert done.status == 0, done.err
+    [reservation] = aws.client("ec2").describe_instances()["Reservations"]
+    text = user_data(aws, reservation["Instances"][0]["InstanceId"])
+    assert f"instance_type: {kind}\n      instance_slots: {slots}\n" in text
+
+
+def user_data(aws: Aws, instance: str) -> str:
+    attribute = aws.client("ec2").describe_instance_attribute(
+        InstanceId=instance, Attribute="userData"
+    )
+    return base64.b64decode(attribute["UserData"]["Value"]).decode()
+
+
+def test_an_image_of_other_processors_is_refused(det: Det, aws: Aws) -> None:
+    [problem] = refused(det, aws, "simple", "--agent-image", ARM_DRIVERS)
+    assert problem == (
+        f"  - --agent-image {ARM_DRIVERS} is for arm64, and --compute-agent-instance-type "
+        "g4dn.xlarge has processors of x86_64: give an image for x86_64, or another type"
+    )
+    [problem] = refused(det, aws, "simple", "--agent-image", "ami-0123456789abcdef0")
+    assert f"{REGION} has no such machine image, or does not show it" in problem
 
 
 def test_a_quota_that_cannot_be_read_stops_nothing(det: Det, aws: Aws) -> None:

@@ -253,3 +253,27 @@ def test_names_of_clusters_are_those_of_stacks(det: Det) -> None:
     refused = det(*words)
     assert refused.status == 1
     assert "--cluster-id '1_lab' must start with a letter" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "gpu", "driver"),
+    [
+        ("p2.xlarge", "NVIDIA K80", "of branch 470"),
+        ("p3.2xlarge", "NVIDIA V100", "of branch 580 or older"),
+        ("p3dn.24xlarge", "NVIDIA V100", "of branch 580 or older"),
+        ("g3.4xlarge", "NVIDIA M60", "of branch 580 or older"),
+        ("g3s.xlarge", "NVIDIA M60", "of branch 580 or older"),
+    ],
+)
+def test_gpus_that_the_open_driver_does_not_know_need_an_image(
+    det: Det, kind: str, gpu: str, driver: str
+) -> None:
+    words = (*UP, "--dry-run", "--compute-agent-instance-type", kind)
+    refused = det(*words)
+    assert (refused.status, refused.out) == (1, "")
+    assert f"--compute-agent-instance-type {kind}: Amazon's image has NVIDIA's open" in refused.err
+    assert f"({gpu}); give --agent-image AMI of an image with" in refused.err
+    assert driver in refused.err
+    assert det(*words, "--agent-image", "ami-0123456789abcdef0").status == 0
+    refused = det(*words, "--agent-image", "my-image")
+    assert "--agent-image 'my-image' is not the id of a machine image, such as ami-" in refused.err

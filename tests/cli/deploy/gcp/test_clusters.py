@@ -72,12 +72,18 @@ def test_up_makes_a_cluster_and_says_where_it_is(det: Det, gcp: GoogleProject) -
 
 
 @pytest.mark.parametrize(
-    ("name", "disk"), [("c4-standard-8", "hyperdisk-balanced"), ("e2-standard-2", "pd-balanced")]
+    ("name", "disk"),
+    [
+        ("c4-standard-8", "hyperdisk-balanced"),
+        ("e2-standard-2", "pd-balanced"),
+        ("c4a-standard-4", "hyperdisk-balanced"),
+        ("t2a-standard-4", "pd-balanced"),
+    ],
 )
-def test_the_master_boots_from_a_disk_that_its_machine_takes(
+def test_the_master_boots_from_a_disk_and_an_image_that_its_machine_takes(
     det: Det, gcp: GoogleProject, name: str, disk: str
 ) -> None:
-    """The emulator refuses other disks, as GCP does."""
+    """The emulator refuses others, as GCP does."""
     up(det, "--master-instance-type", name)
     boot, _ = gcp.instances[MASTER]["disks"]
     kinds = [boot["initializeParams"]["diskType"], gcp.resources[DISK]["type"]]

@@ -134,6 +134,22 @@ def test_disks_follow_the_machine_type(
         assert pool.provider.boot_disk_of(name) == agent
 
 
+@pytest.mark.parametrize(
+    ("option", "place"), [("aux", 0), ("compute", 1), ("master", None)], ids=lambda v: str(v)
+)
+def test_machines_with_arm_processors_boot_images_for_them(
+    det: Det, option: str, place: int | None, tmp_path: Path
+) -> None:
+    agent = "" if option == "master" else "agent-"
+    words = ("--gpu-num", "0", "--compute-agent-instance-type", "e2-standard-4")
+    found = requests(det, *words, f"--{option}-{agent}instance-type", "c4a-standard-4")
+    images = [one.provider for one in settings_of(found, tmp_path).resource_pools]
+    root = body_of(found, "/instances")["disks"][0]["initializeParams"]["sourceImage"]
+    named = [*(one.boot_disk_source_image for one in images), root]
+    is_arm = ["arm64" in name for name in named]
+    assert is_arm == [index == (2 if place is None else place) for index in range(3)]
+
+
 def test_secrets_are_in_no_request(det: Det, tmp_path: Path) -> None:
     key = tmp_path / "k.pem"
     key.write_text("KEY-TEXT")
@@ -197,6 +213,13 @@ def test_the_template_of_the_configuration_can_be_changed(det: Det, tmp_path: Pa
         (("--operation-timeout-period", "0s"), "--operation-timeout-period '0s' is not a period"),
         (("--project-id", "x/../y"), "--project-id 'x/../y' is not the id of a project"),
         (("--disk-type", "../ssd"), "--disk-type '../ssd' is not a name of GCP's"),
+        (
+            (
+                *("--compute-agent-instance-type", "a4x-highgpu-4g", "--gpu-num", "4"),
+                *("--gpu-type", "nvidia-gb200"),
+            ),
+            "a4x-highgpu-4g has ARM processors, and Google has no image with NVIDIA's driver",
+        ),
         (
             (*GPU_OF_G2, "--disk-type", "pd-standard"),
             "--disk-type pd-standard: GCP boots no g2-standard-8 from it; give pd-balanced, or",

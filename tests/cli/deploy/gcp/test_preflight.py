@@ -57,6 +57,10 @@ def narrow_network(gcp: GoogleProject) -> None:
     gcp.resources["global/networks/east"] = {"subnetworks": ["https://x/regions/us-east1/a/b"]}
 
 
+def own_image(gcp: GoogleProject) -> None:
+    gcp.images = {*gcp.images, f"{PROJECT}/global/images/mine"}
+
+
 def nothing(gcp: GoogleProject) -> None:
     """The project is as it should be."""
 
@@ -94,6 +98,17 @@ def nothing(gcp: GoogleProject) -> None:
                 "--gpu-type nvidia-t9: us-west1-b has no such GPU",
                 "--disk-type pd-new: us-west1-b has no such type of disk",
                 "--db-snapshot gone: there is no such snapshot",
+            ],
+        ),
+        (
+            own_image,
+            (
+                *("--environment-image", "mine", "--gpu-num", "0"),
+                *("--compute-agent-instance-type", "t2a-standard-4"),
+            ),
+            [
+                "--environment-image projects/lab-1/global/images/mine is for X86_64, and "
+                "--compute-agent-instance-type t2a-standard-4 has processors of ARM64: give an",
             ],
         ),
         (

@@ -33,6 +33,12 @@ _AGENTS = (
         default="m6i.xlarge",
         help="instance type of agents without slots",
     ),
+    arg(
+        "--agent-image",
+        metavar="AMI",
+        help="machine image of agents with slots (default: Amazon's with NVIDIA's driver, or "
+        "Ubuntu without GPUs)",
+    ),
     arg("--agent-subnet-id", help="subnet of agents (default: any of the default VPC)"),
     *shared.AGENTS,
     flag("--spot", help="agents with slots are spot instances"),

@@ -10,6 +10,7 @@ import argparse
 from typing import Any, Dict, List
 
 from determined.cli.deploy.aws import data, network
+from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.cloud import master_config as shared
 from determined.cli.deploy.cloud.master_config import as_json
@@ -29,10 +30,12 @@ _PROVIDER = """\
 _AUX = """\
       image_id: ${aux_image}
       instance_type: ${aux_instance_type}
+      instance_slots: ${aux_slots}
 """
 _COMPUTE = """\
       image_id: ${compute_image}
       instance_type: ${compute_instance_type}
+      instance_slots: ${compute_slots}
       cpu_slots_allowed: true
       spot: ${spot}
       spot_max_price: ${spot_max_price}
@@ -51,7 +54,7 @@ def template_of(options: Options) -> str:
         CliError: it has a variable that does not exist.
     """
     text = options.config_template or TEMPLATE
-    known = values(options, "", "")
+    known = values(options, Images("", "", ""))
     own = " and AWS's own, such as AWS::Region"
     return shared.checked(text, known, lambda name: name.startswith("AWS::"), own)
 
@@ -61,7 +64,7 @@ def dump(args: argparse.Namespace) -> None:
     print(TEMPLATE, end="")
 
 
-def values(options: Options, aux_image: str, compute_image: str) -> Dict[str, Any]:
+def values(options: Options, images: Images) -> Dict[str, Any]:
     """The values of the variables: literals, and references to resources of the stack."""
     group = {"Fn::GetAtt": ["AgentGroup", "GroupId"]}
     place: List[Any] = ['{"public_ip": true, "security_group_id": "', group, '"']
@@ -78,8 +81,10 @@ def values(options: Options, aux_image: str, compute_image: str) -> Dict[str, An
         "agent_network": {"Fn::Join": ["", [*place, "}"]]},
         "agent_script": _agent_script(options),
         "custom_tags": as_json([{"key": k, "value": v} for k, v in options.tags.items()]),
-        "aux_image": aux_image,
-        "compute_image": compute_image,
+        "aux_image": images.aux,
+        "aux_slots": as_json(images.aux_gpus),
+        "compute_image": images.compute,
+        "compute_slots": as_json(images.compute_gpus),
         "spot": "only" if options.spot else "never",
         "spot_max_price": as_json(options.spot_max_price or "OnDemand"),
         "task_container_defaults": shared.task_defaults(options, options.has_efs),

@@ -8,6 +8,7 @@ import re
 from typing import Optional
 
 from determined.cli import errors
+from determined.cli.deploy.aws import machine_rules
 from determined.cli.deploy.cloud.options import ClusterOptions, common
 
 TYPES = ("simple", "simple-rds", "vpc", "efs")
@@ -19,6 +20,7 @@ ELSEWHERE = {
 }
 """Types of 0.38.1 that are not built, and what to use."""
 _LOG_PREFIX = re.compile(r"/?[a-zA-Z0-9._#-][a-zA-Z0-9._/#-]{0,198}")
+_IMAGE = re.compile(r"ami-[0-9a-f]{8,17}")
 _CLUSTER_ID = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,49}")
 
 
@@ -29,6 +31,8 @@ class Options(ClusterOptions):
     keypair: str
     deployment_type: str
     agent_subnet_id: str
+    agent_image: str
+    """Of agents with slots; empty for the one that fits their instance type."""
     spot: bool
     spot_max_price: Optional[str]
     database_type: str
@@ -72,6 +76,7 @@ def read(args: argparse.Namespace) -> Options:
         keypair=args.keypair,
         deployment_type=args.deployment_type,
         agent_subnet_id=args.agent_subnet_id or "",
+        agent_image=args.agent_image or "",
         spot=args.spot,
         spot_max_price=args.spot_max_price,
         database_type=args.db_instance_type,
@@ -97,6 +102,15 @@ def _check(args: argparse.Namespace) -> None:
         raise errors.CliError(
             f"--agent-subnet-id {args.agent_subnet_id}: {args.deployment_type} makes subnets of "
             "its own; use --deployment-type simple or simple-rds"
+        )
+    if args.agent_image and not _IMAGE.fullmatch(args.agent_image):
+        raise errors.CliError(
+            f"--agent-image {args.agent_image!r} is not the id of a machine image, such as "
+            "ami-0123456789abcdef0"
+        )
+    if not args.agent_image:
+        machine_rules.check_driver(
+            "--compute-agent-instance-type", args.compute_agent_instance_type
         )
     if args.efs_id and args.deployment_type != "efs":
         raise errors.CliError(f"--efs-id {args.efs_id} needs --deployment-type efs")

@@ -9,19 +9,10 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, List, Optional
 
-from determined.cli.deploy.aws import account, permissions
+from determined.cli.deploy.aws import account, machine_rules, permissions
 from determined.cli.deploy.aws.account import Account
+from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
-from determined.cli.deploy.aws.template import Images
-
-UBUNTU = ("099720109477", "ubuntu/images/hvm-ssd*/ubuntu-noble-24.04-amd64-server-*")
-"""Canonical's account, and the names of its images of Ubuntu 24.04."""
-WITH_DRIVERS = ("amazon", "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04)*")
-"""Amazon's images of Ubuntu with NVIDIA's driver, Docker and its toolkit."""
-_GPU_FAMILIES = ("g", "p")
-_QUOTAS = {"g": "L-DB2E81BA", "p": "L-417A185B"}
-_STANDARD_QUOTA = "L-1216C47A"
-"""Codes of EC2's quotas of running on-demand instances, in virtual CPUs."""
 
 
 class Preflight:
@@ -31,20 +22,25 @@ class Preflight:
         self._options = options
         self._access = access
         self._ec2 = access.client("ec2")
+        self._types: Dict[str, Any] = {}
+        """What AWS says of each instance type."""
         self.problems: List[str] = []
 
     def run(self) -> Optional[Images]:
         """Check everything; the images to boot, unless something stands in the way."""
         self._check(self._key_pair)
         self._check(self._network)
-        types = [
-            self._options.master_instance_type,
-            self._options.aux_instance_type,
-            self._options.compute_instance_type,
-        ]
-        for each in dict.fromkeys(types):
+        options = self._options
+        markets = {
+            options.master_instance_type: False,
+            options.aux_instance_type: False,
+            options.compute_instance_type: options.spot,
+        }
+        self._check(functools.partial(self._describe, list(markets)))
+        for each, is_spot in markets.items():
             self._check(functools.partial(self._instance_type, each))
-            self._check(functools.partial(self._quota, each), must_be_read=False)
+            quota = functools.partial(self._quota, each, is_spot)
+            self._check(quota, must_be_read=False)
         images = self._check(self._images)
         if images is not None:
             for call, values in self._calls(images).items():
@@ -108,37 +104,86 @@ class Preflight:
                 "type or --region"
             )
 
-    def _quota(self, name: str) -> None:
-        family = name[0] if name[0] in _GPU_FAMILIES else ""
-        code = _QUOTAS.get(family, _STANDARD_QUOTA)
+    def _describe(self, names: List[str]) -> None:
+        wanted = [{"Name": "instance-type", "Values": names}]
+        pages = self._ec2.get_paginator("describe_instance_types").paginate(Filters=wanted)
+        self._types = {one["InstanceType"]: one for page in pages for one in page["InstanceTypes"]}
+
+    def _gpus(self, name: str) -> int:
+        """The GPUs that tasks can use; an unlisted type is reported elsewhere."""
+        listed = self._types.get(name, {}).get("GpuInfo", {}).get("Gpus", ())
+        # Of a part of a GPU, as g6f has one, the count is 0.
+        return sum(
+            one.get("LogicalGpuCount") or one["Count"]
+            for one in listed
+            if one.get("Manufacturer") == "NVIDIA"
+        )
+
+    def _quota(self, name: str, is_spot: bool) -> None:
+        code = machine_rules.quota_of(name, is_spot=is_spot)
+        if code is None:
+            return
         quotas = self._access.client("service-quotas")
         quota = quotas.get_service_quota(ServiceCode="ec2", QuotaCode=code)["Quota"]
-        if quota["Value"] == 0:
+        vcpus = self._types.get(name, {}).get("VCpuInfo", {}).get("DefaultVCpus", 1)
+        if quota["Value"] < vcpus:
             self.problems.append(
-                f"the quota {quota['QuotaName']!r} ({code}) is 0 in {self._access.region}, so no "
-                f"{name} can start: request an increase in the console (Service Quotas)"
+                f"the quota {quota['QuotaName']!r} ({code}) is {quota['Value']:g} vCPUs in "
+                f"{self._access.region}, and a {name} has {vcpus}: request an increase in the "
+                "console (Service Quotas)"
             )
 
     def _images(self) -> Optional[Images]:
-        ubuntu = self._image(*UBUNTU)
-        needs_drivers = self._options.compute_instance_type[0] in _GPU_FAMILIES
-        drivers = self._image(*WITH_DRIVERS) if needs_drivers else ubuntu
-        return Images(ubuntu, ubuntu, drivers) if ubuntu and drivers else None
+        options = self._options
+        kinds = (options.master_instance_type, options.aux_instance_type)
+        master, aux = (
+            self._image(machine_rules.image_of(kind, with_driver=False)) for kind in kinds
+        )
+        kind = options.compute_instance_type
+        aux_gpus, gpus = self._gpus(options.aux_instance_type), self._gpus(kind)
+        if options.agent_image:
+            compute = self._own_image(options.agent_image, kind)
+        else:
+            compute = self._image(machine_rules.image_of(kind, with_driver=gpus > 0))
+        if not (master and aux and compute):
+            return None
+        return Images(master, aux, compute, aux_gpus, gpus)
 
-    def _image(self, owner: str, name: str) -> Optional[str]:
+    def _image(self, image: machine_rules.ImageName) -> Optional[str]:
         wanted = [
-            {"Name": "name", "Values": [name]},
-            {"Name": "architecture", "Values": ["x86_64"]},
+            {"Name": "name", "Values": [image.name]},
             {"Name": "state", "Values": ["available"]},
         ]
-        found = self._ec2.describe_images(Owners=[owner], Filters=wanted)["Images"]
+        found = self._ec2.describe_images(Owners=[image.owner], Filters=wanted)["Images"]
         if not found:
-            self.problems.append(
-                f"{self._access.region} has no machine image {name!r} of {owner}: use another "
-                "--region"
+            problem = (
+                f"{self._access.region} has no machine image {image.name!r} of {image.owner}: use "
+                "another --region"
             )
+            if problem not in self.problems:
+                self.problems.append(problem)
             return None
         return str(max(found, key=lambda image: str(image["CreationDate"]))["ImageId"])
+
+    def _own_image(self, image: str, kind: str) -> Optional[str]:
+        """The image of `--agent-image`, if it is there and boots on the instance type."""
+        wanted = [{"Name": "image-id", "Values": [image]}]
+        found = self._ec2.describe_images(Filters=wanted)["Images"]
+        needed = machine_rules.architecture_of(kind)
+        if not found:
+            self.problems.append(
+                f"--agent-image {image}: {self._access.region} has no such machine image, or does "
+                "not show it to this account"
+            )
+        elif found[0].get("Architecture", needed) != needed:
+            self.problems.append(
+                f"--agent-image {image} is for {found[0]['Architecture']}, and "
+                f"--compute-agent-instance-type {kind} has processors of {needed}: give an image "
+                f"for {needed}, or another type"
+            )
+        else:
+            return image
+        return None
 
     def _calls(self, images: Images) -> Dict[str, Dict[str, Any]]:
         """Calls of EC2 that the stack makes with these credentials and that take `DryRun`."""

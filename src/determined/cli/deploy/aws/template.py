@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from determined.cli.deploy.aws import boot, data, master_config, network, rights
+from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
 
 MASTER_DISK_GB = 40
-
-
-class Images:
-    """The machine images that a cluster boots."""
-
-    def __init__(self, master: str, aux: str, compute: str) -> None:
-        self.master = master
-        self.aux = aux
-        self.compute = compute
 
 
 def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
@@ -24,10 +16,10 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
 
     Args:
         options: what is asked for.
-        images: ids of images.
+        images: ids of images, and facts of the instance types.
         wheel: where the wheel will lie in the bucket.
     """
-    values = master_config.values(options, images.aux, images.compute)
+    values = master_config.values(options, images)
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Determined cluster {options.cluster_id} ({options.deployment_type})",

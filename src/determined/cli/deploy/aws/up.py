@@ -11,11 +11,11 @@ import time
 from determined.cli import arguments, errors
 from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
+from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
-from determined.cli.deploy.aws.template import Images
 from determined.cli.deploy.cloud.options import warn_of_images, warn_of_risks
 from determined.cli.deploy.cloud.secret import DATABASE, INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master

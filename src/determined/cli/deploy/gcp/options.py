@@ -24,14 +24,18 @@ _WORD = re.compile(r"[a-z0-9-]+")
 _SNAPSHOT = re.compile(r"(?:projects/[a-z0-9.:-]+/global/snapshots/)?[a-z0-9-]+")
 _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{3,28}[a-z0-9]")
 _NETWORK = re.compile(rf"(?:projects/({_PROJECT.pattern})/global/networks/)?({_NAME.pattern})")
-UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
+UBUNTU = {
+    "x86_64": "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64",
+    "arm64": "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-arm64",
+}
+"""Canonical's images, by processors."""
 WITH_DRIVERS = (
     "projects/deeplearning-platform-release/global/images/family/"
     "common-cu129-ubuntu-2404-nvidia-580"
 )
-"""Google's image of Ubuntu with NVIDIA's driver, Docker and its toolkit."""
+"""Google's image of Ubuntu with NVIDIA's driver, Docker and its toolkit, for x86_64."""
 _TAKE_GPUS = ("n1-", "custom-")
-_WITH_GPUS = ("a2-", "a3-", "a4-", "g2-", "g4-")
+_WITH_GPUS = ("a2-", "a3-", "a4-", "a4x-", "g2-", "g4-")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,12 +88,19 @@ class GcpOptions(ClusterOptions):
     @property
     def compute_image(self) -> str:
         """The machine image of agents with slots."""
-        return self.environment_image or (WITH_DRIVERS if self.has_gpus else UBUNTU)
+        if self.environment_image or not self.has_gpus:
+            return self.environment_image or _ubuntu_for(self.compute_instance_type)
+        return WITH_DRIVERS
 
     @property
     def aux_image(self) -> str:
-        """The machine image of agents without slots, and of the master."""
-        return UBUNTU
+        """The machine image of agents without slots."""
+        return _ubuntu_for(self.aux_instance_type)
+
+    @property
+    def master_image(self) -> str:
+        """The machine image of the master."""
+        return _ubuntu_for(self.master_instance_type)
 
 
 def read(args: argparse.Namespace) -> GcpOptions:
@@ -124,6 +135,10 @@ def read(args: argparse.Namespace) -> GcpOptions:
                 f"digits, dashes and underscores, a key begins with a letter and is not {LABEL}"
             )
     return found
+
+
+def _ubuntu_for(machine_type: str) -> str:
+    return UBUNTU[series.of(machine_type).architecture]
 
 
 def check_project(project: str) -> None:
@@ -173,17 +188,27 @@ def _check(args: argparse.Namespace) -> None:
             "projects/PROJECT/global/images/NAME, or the name of an image of --project-id"
         )
     _check_words(args)
+    _check_machines(args)
+    if args.port is not None and not 0 < args.port < 65536:
+        raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
+
+
+def _check_machines(args: argparse.Namespace) -> None:
+    """Machine types of agents, and what they take."""
     kind, gpus = args.compute_agent_instance_type, args.gpu_num and args.gpu_type
     if gpus and not kind.startswith((*_WITH_GPUS, *_TAKE_GPUS)):
         raise errors.CliError(
             f"--compute-agent-instance-type {kind}: only machines of the family n1 take GPUs such "
             f"as {gpus}; give --gpu-num 0, or an n1 type, or one that comes with GPUs (g2, a2)"
         )
+    if gpus and series.of(kind).architecture != "x86_64" and not args.environment_image:
+        raise errors.CliError(
+            f"--compute-agent-instance-type {kind} has ARM processors, and Google has no image "
+            "with NVIDIA's driver for them that is known here: give --environment-image"
+        )
     if args.disk_type:
         for machine_type in (kind, args.aux_agent_instance_type):
             series.check_disk("--disk-type", machine_type, args.disk_type)
-    if args.port is not None and not 0 < args.port < 65536:
-        raise errors.CliError(f"--port {args.port} is not between 1 and 65535")
 
 
 def _network_of(args: argparse.Namespace) -> Tuple[str, str]:

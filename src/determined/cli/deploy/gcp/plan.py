@@ -137,7 +137,7 @@ def master(options: GcpOptions, place: Place) -> Resource:
     """The master's machine."""
     project, zone = place.project, f"projects/{place.project}/zones/{options.zone}"
     root = {
-        "sourceImage": master_config.image_path(options.aux_image, project),
+        "sourceImage": master_config.image_path(options.master_image, project),
         "diskSizeGb": str(MASTER_DISK_GB),
         "diskType": f"{zone}/diskTypes/{options.master_disk_type}",
         "labels": options.labels,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
@@ -17,6 +18,9 @@ from determined.cli.deploy.gcp.bucket import Bucket
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.options import GcpOptions
 from determined.cli.deploy.gcp.secret import GcpSecret
+
+_MASTER, _AUX = "--master-instance-type", "--aux-agent-instance-type"
+_COMPUTE = "--compute-agent-instance-type"
 
 
 class Found(NamedTuple):
@@ -37,7 +41,8 @@ class GcpPreflight:
     def __init__(self, options: GcpOptions, calls: Calls) -> None:
         self._options = options
         self._calls = calls
-        self._vcpus = 0
+        self._types: Dict[str, Dict[str, Any]] = {}
+        """Machine types that the zone has, by the option that names them."""
         self.problems: List[str] = []
 
     def run(self) -> Optional[Found]:
@@ -48,8 +53,7 @@ class GcpPreflight:
         self._check(self._machine_types)
         self._check(self._gpus)
         self._check(self._disk_types)
-        for image in dict.fromkeys((self._options.aux_image, self._options.compute_image)):
-            self._check(lambda image=image: self._image(image))  # type: ignore[misc]
+        self._images()
         self._check(self._snapshot)
         self._check(lambda: GcpSecret(self._calls, self._options.cluster_id).exists())
         self._check(lambda: Bucket(self._calls, self._options.cluster_id).exists())
@@ -83,9 +87,9 @@ class GcpPreflight:
     def _machine_types(self) -> None:
         options = self._options
         wanted = {
-            "--master-instance-type": options.master_instance_type,
-            "--aux-agent-instance-type": options.aux_instance_type,
-            "--compute-agent-instance-type": options.compute_instance_type,
+            _MASTER: options.master_instance_type,
+            _AUX: options.aux_instance_type,
+            _COMPUTE: options.compute_instance_type,
         }
         for option, name in wanted.items():
             found = self._calls.find_compute(f"zones/{options.zone}/machineTypes/{name}")
@@ -95,9 +99,8 @@ class GcpPreflight:
                     f"type or --zone: gcloud compute machine-types list --zones {options.zone}"
                 )
                 continue
-            if option == "--master-instance-type":
-                self._vcpus = int(found.get("guestCpus", 0))
-            if option == "--compute-agent-instance-type":
+            self._types[option] = found
+            if option == _COMPUTE:
                 self._built_in_gpus(name, found.get("accelerators") or ())
 
     def _built_in_gpus(self, name: str, gpus: Sequence[Dict[str, Any]]) -> None:
@@ -136,7 +139,18 @@ class GcpPreflight:
                 "type or --zone: gcloud compute accelerator-types list; or give --gpu-num 0"
             )
 
-    def _image(self, image: str) -> None:
+    def _images(self) -> None:
+        options = self._options
+        wanted = {
+            _MASTER: options.master_image,
+            _AUX: options.aux_image,
+            _COMPUTE: options.compute_image,
+        }
+        for option, image in wanted.items():
+            self._check(functools.partial(self._image, image, option))
+
+    def _image(self, image: str, of_type: str) -> None:
+        """Check that a machine image exists, and boots on the type that an option names."""
         path = master_config.image_path(image, self._calls.project)
         option = "--environment-image " if image == self._options.environment_image else ""
         try:
@@ -147,6 +161,13 @@ class GcpPreflight:
             raise errors.CliError(
                 f"{option}{path}: there is no such machine image: gcloud compute images list; "
                 "--environment-image chooses that of agents with slots"
+            )
+        machine = self._types.get(of_type, {})
+        needed, given = machine.get("architecture"), found.get("architecture")
+        if needed and given and needed != given:
+            raise errors.CliError(
+                f"{option}{path} is for {given}, and {of_type} {machine['name']} has processors "
+                f"of {needed}: give an image for {needed}, or another type"
             )
 
     def _monitoring(self) -> None:
@@ -270,7 +291,8 @@ class GcpPreflight:
     def _quotas(self, found: Found) -> None:
         options, project = self._options, self._calls.project
         region = self._calls.find_compute(f"regions/{options.region}") or {}
-        needs = quotas.regional(options, self._vcpus, found.is_new)
+        vcpus = int(self._types.get(_MASTER, {}).get("guestCpus", 0))
+        needs = quotas.regional(options, vcpus, found.is_new)
         self.problems += quotas.problems(needs, region.get("quotas"), options.region)
         path = options.network_path(project)
         makes_network = self._calls.find("compute", path) is None

@@ -1,21 +1,14 @@
-"""The rules of GCP's machine series: disks, processors and quotas.
-
-The table lies with the master, which starts machines by it. It is read as a file: this code runs
-with older releases of Python than the master's own.
-"""
+"""The rules of GCP's machine series: disks, processors and quotas."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
-import json
-import pathlib
 from typing import Sequence
 
 from determined.cli import errors
+from determined.cli.deploy.cloud import tables
 
-_TABLE = "domain/machines/types/gcp_series.json"
 PREFERRED = "pd-balanced"
 """The disk of the master's machine and its database, where the machine type takes it."""
 
@@ -73,12 +66,4 @@ def check_disk(option: str, machine_type: str, disk: str) -> None:
 
 @functools.cache
 def _table() -> Sequence[Series]:
-    found = importlib.util.find_spec("determined_master")
-    if found is None or not found.submodule_search_locations:
-        raise errors.CliError(
-            "the master is not installed here, and up deploys the installed one: "
-            "pip install 'determined-platform[gcp]'"
-        )
-    path = pathlib.Path(next(iter(found.submodule_search_locations))) / _TABLE
-    listed = json.loads(path.read_text(encoding="utf-8"))["series"]
-    return [Series(**one) for one in listed]
+    return [Series(**one) for one in tables.read("gcp_series")["series"]]
