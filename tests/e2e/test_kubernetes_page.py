@@ -135,7 +135,8 @@ def test_nodes_are_asked_for_a_task_that_fits_nowhere(cluster: Cluster, pods: Po
     given = example("autoscaling")["resource_manager"]["autoscaling"]
     for pod in found:
         assert pod["spec"]["containers"][0]["image"] == given["image"]
-        assert pod["spec"]["priorityClassName"] == "determined-demand"
+        cluster_id = pod["metadata"]["labels"]["determined.ai/cluster_id"]
+        assert pod["spec"]["priorityClassName"] == f"determined-demand-{cluster_id}"
         assert pod["spec"]["nodeSelector"] == {GROWN: "yes"}
     assert of(pods, experiment) == []
     await_why(cluster, pods, experiment, "the cluster was asked for nodes for it at")
