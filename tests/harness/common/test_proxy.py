@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from tests.harness.common.test_http import Server
 
-from determined.common.api import RetryPolicy, UnauthSession, errors
+from determined.common.api import RetryPolicy, UnauthSession, _retry, errors
 from determined.common.api._address import parse_address
 from determined.common.api._proxy import proxy_for
+from determined.common.api._retry import TASK
 
 ONCE = RetryPolicy(total=0)
 MASTER = "http://master.example:81"
@@ -173,3 +175,31 @@ def test_an_error_of_the_master_that_a_proxy_passes_on_stays_its_own(proxy: Serv
         pytest.raises(errors.ForbiddenException),
     ):
         session.get("/x")
+
+
+def test_a_task_that_cannot_reach_the_master_logs_one_line_for_an_outage(
+    proxy: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_retry, "LATE_S", 0.02)
+    refused = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
+    policy = TASK._replace(backoff_s=0.01, backoff_max_s=0.01)
+    with UnauthSession(MASTER, max_retries=policy) as session:
+        for _ in range(2):
+            proxy.answers = [refused] * 12
+            assert session.get("/x").ok
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert re.fullmatch(
+            rf"WARNING: \[\d+\] determined: no answer from the master at {MASTER} through the "
+            rf"proxy http://127.0.0.1:{proxy.port} \(HTTP_PROXY\): 502; trying until "
+            r"\d\d:\d\d:\d\d UTC",
+            line,
+        )
+
+
+def test_a_short_outage_is_not_logged(proxy: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    proxy.answers = [b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n"] * 3
+    with UnauthSession(MASTER, max_retries=TASK._replace(backoff_s=0.01)) as session:
+        assert session.get("/x").ok
+    assert capsys.readouterr().err == ""

@@ -33,6 +33,10 @@ class Proxy(NamedTuple):
 class ProxyError(ConnectionRefusedError):
     """The proxy is unreachable, or opens no connection to the master, which received nothing."""
 
+    def __init__(self, proxy: Proxy, address: ServerAddress, reason: str) -> None:
+        super().__init__(failure_through(proxy, address, reason))
+        self.reason = reason
+
 
 def proxy_for(address: ServerAddress, env: Optional[Mapping[str, str]] = None) -> Optional[Proxy]:
     """The proxy for an address, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.

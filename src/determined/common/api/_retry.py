@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import threading
+import time
 from typing import Any, Callable, FrozenSet, Mapping, NamedTuple, Optional, Union
 
 IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
@@ -36,6 +40,9 @@ class RetryPolicy(NamedTuple):
     that has no route to a master while that restarts."""
     tell_late: Optional[Callable[[str], None]] = None
     """Called with the master's address when a response takes longer than `LATE_S`."""
+    tell_away: Optional[Callable[[str, Optional[float]], None]] = None
+    """Called once in a call, when it has failed for `LATE_S` and is repeated, with the reason and
+    the seconds until its deadline."""
 
     def delay_s(self, attempt: int) -> float:
         """The delay before attempt `attempt` + 1; 0.1 s before the first retry."""
@@ -48,6 +55,31 @@ class RetryPolicy(NamedTuple):
         return self.all_methods or method.upper() in IDEMPOTENT
 
 
+def print_away(text: str, left_s: Optional[float]) -> None:
+    """Write a line to the task's log, which reaches the master by way of the agent.
+
+    Calls that fail at the same time write one line; each outage has its own.
+    """
+    global _is_away
+    with _lock:
+        was_away, _is_away = _is_away, True
+    until = "again"
+    if left_s is not None:
+        until = time.strftime("until %H:%M:%S UTC", time.gmtime(time.time() + left_s))
+    if not was_away:
+        sys.stderr.write(f"WARNING: [{os.getpid()}] determined: {text}; trying {until}\n")
+        sys.stderr.flush()
+
+
+def note_answer() -> None:
+    """The master has answered: the next outage has a line of its own."""
+    global _is_away
+    _is_away = False
+
+
+_lock = threading.Lock()
+_is_away = False
+
 DEFAULT = RetryPolicy()
 TASK = RetryPolicy(
     total=1_000_000,
@@ -56,6 +88,7 @@ TASK = RetryPolicy(
     all_methods=True,
     internal_for_s=60.0,
     outlasts_gateways=True,
+    tell_away=print_away,
 )
 """Inside a task every call is idempotent, and the master may be unavailable for a while."""
 NONE = RetryPolicy(total=0)

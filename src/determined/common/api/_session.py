@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import socket
 import threading
 import time
 from types import TracebackType
@@ -162,10 +163,11 @@ class BaseSession:
         timeout: Optional[float],
         stream: bool = False,
     ) -> Response:
-        attempt = 0
+        attempt, has_told = 0, False
         first: Dict[bool, float] = {}  # time of the first failure, and of the first status 500
         while True:
             attempt += 1
+            began = time.monotonic()
             late = self._tell_late(is_quick=not stream and len(body or b"") <= _QUICK_BYTES)
             try:
                 response = self._transport.send(method, target, headers, body, timeout)
@@ -182,7 +184,13 @@ class BaseSession:
             if not self._is_retried(method, attempt, since, outcome):
                 if isinstance(outcome, OSError):
                     raise self._not_found(outcome) from outcome
+                _retry.note_answer()
                 return response
+            # A connection that was not opened in time has failed since its attempt.
+            since = min(since, began) if _is_timeout(outcome) else since
+            if not has_told and time.monotonic() - since >= _retry.LATE_S:
+                has_told = True
+                self._tell_away(outcome, since)
             if self._closed.wait(self.retry.delay_s(attempt)):
                 raise errors.MasterNotFoundException("the session was closed during the call")
 
@@ -202,6 +210,19 @@ class BaseSession:
         timer.daemon = True
         timer.start()
         return timer
+
+    def _tell_away(self, outcome: Union[int, OSError], since: float) -> None:
+        if self.retry.tell_away is None:
+            return
+        reason = str(outcome)
+        if isinstance(outcome, OSError):
+            reason = getattr(outcome, "reason", None) or outcome.strerror or reason
+        proxy = self._transport.proxy
+        through = f" through the proxy {proxy.words}" if proxy else ""
+        deadline_s = self.retry.deadline_s
+        left_s = None if deadline_s is None else since + deadline_s - time.monotonic()
+        text = f"no answer from the master at {self.master}{through}: {reason}"
+        self.retry.tell_away(text, left_s)
 
     def _is_retried(
         self, method: str, attempt: int, since: float, outcome: Union[int, OSError]
@@ -299,6 +320,11 @@ def raise_for_status(response: Response, master: str = "") -> None:
     if status == 404:
         raise errors.NotFoundException(problem.message)
     raise problem
+
+
+def _is_timeout(outcome: Union[int, OSError]) -> bool:
+    cause = outcome.__cause__ if isinstance(outcome, ProxyError) else outcome
+    return isinstance(cause, (TimeoutError, socket.timeout))  # one class from Python 3.10 on
 
 
 def encode_json(value: Any) -> bytes:

@@ -17,7 +17,7 @@ from determined.common.api._http import (
     Disconnected,
     UploadProgress,
 )
-from determined.common.api._proxy import Proxy, ProxyError, failure_through, proxy_for
+from determined.common.api._proxy import Proxy, ProxyError, proxy_for
 from determined.common.api.certs import Cert
 
 CONNECT_TIMEOUT_S = 20.0
@@ -276,11 +276,11 @@ def _pass(sock: socket.socket, address: ServerAddress, proxy: Proxy) -> None:
         through.leave_socket()
     if answer.status >= 300:
         reason = f"it answered {answer.status} {answer.reason}".rstrip()
-        raise ProxyError(failure_through(proxy, address, reason))
+        raise ProxyError(proxy, address, reason)
 
 
 def _unreachable(proxy: Proxy, address: ServerAddress, error: OSError) -> ProxyError:
-    return ProxyError(failure_through(proxy, address, error.strerror or str(error)))
+    return ProxyError(proxy, address, error.strerror or str(error))
 
 
 def _exchange(
