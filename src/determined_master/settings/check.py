@@ -57,15 +57,13 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
         _rename(manager, "default_cpu_resource_pool", "default_aux_resource_pool", report)
         _rename(manager, "default_gpu_resource_pool", "default_compute_resource_pool", report)
     _upgrade_pools(tree, report)
-    db = tree.get("db")
-    if isinstance(db, dict) and isinstance(db.get("port"), str) and db["port"].isdecimal():
-        db["port"] = int(db["port"])  # 0.38.1 takes the port as text, too
     internal = tree.get("__internal")
     if isinstance(internal, dict) and "preemption_timeout" in internal:
         defaults = tree.setdefault("task_container_defaults", {})
         if isinstance(defaults, dict):
             defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
         del internal["preemption_timeout"]
+    _read_dump(tree)
     _warn_of_unused(tree, report)
 
 
@@ -80,6 +78,20 @@ def _upgrade_pools(tree: dict[str, Any], report: ProblemReport) -> None:
             for old, text in REMOVED_POOL_KEYS.items():
                 if pool.pop(old, None) is not None:
                     report.problem(f"root.resource_pools.{old}", text)
+
+
+def _read_dump(tree: dict[str, Any]) -> None:
+    """Read what 0.38.1 prints: ports as texts, and ids of the default task user."""
+    for section in (tree, tree.get("db")):
+        port = section.get("port") if isinstance(section, dict) else None
+        if isinstance(section, dict) and isinstance(port, str) and port.isdecimal():
+            section["port"] = int(port)
+    security = tree.get("security")
+    user = security.get("default_task") if isinstance(security, dict) else None
+    if isinstance(user, dict):
+        for key in ("id", "user_id"):  # of a link between users that this one is not
+            if not user.get(key):
+                user.pop(key, None)
 
 
 def _warn_of_unused(tree: dict[str, Any], report: ProblemReport) -> None:

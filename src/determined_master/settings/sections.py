@@ -22,9 +22,7 @@ class Database(Struct, frozen=True, kw_only=True):
     host: Annotated[
         str, Meta(description="Host of your PostgreSQL; empty for one that the master runs.")
     ] = ""
-    port: Annotated[int, Meta(ge=1, le=65535, description="Its port.", extra={"shown": str})] = (
-        5432
-    )
+    port: Annotated[int, Meta(ge=1, le=65535, description="Its port.")] = 5432
     name: Annotated[str, Meta(description="Name of the database.")] = ""
     ssl_mode: Annotated[SslMode, Meta(description="As PostgreSQL's sslmode.")] = "disable"
     ssl_root_cert: Annotated[str, Meta(description="File of authorities to trust.")] = ""

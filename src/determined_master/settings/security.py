@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, to_builtins
+from msgspec import Meta
 
 Struct = msgspec.Struct
 MAX_LIFESPAN_DAYS = 106751
@@ -18,11 +18,6 @@ class TaskUser(Struct, frozen=True, kw_only=True):
     uid: Annotated[int, Meta(ge=0, description="Number of the user.")] = 0
     group: Annotated[str, Meta(description="Name of the group.")] = "root"
     gid: Annotated[int, Meta(ge=0, description="Number of the group.")] = 0
-
-
-def shown_user(task: TaskUser) -> dict[str, Any]:
-    """A task's user in the form that clients know: a link without a user."""
-    return {"id": 0, "user_id": 0, **to_builtins(task)}
 
 
 class Tls(Struct, frozen=True, kw_only=True):
@@ -99,7 +94,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    default_task: Annotated[TaskUser, Meta(extra={"shown": shown_user})] = TaskUser()
+    default_task: TaskUser = TaskUser()
     tls: Tls = Tls()
     ssh: Ssh = Ssh()
     authz: Authz = Authz()
