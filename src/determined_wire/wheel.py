@@ -1,6 +1,6 @@
 """Wheels of the packages that are installed here: no package index and no build is needed.
 
-    python -m determined_wire.wheel DIRECTORY
+    python -m determined_wire.wheel DIRECTORY [--may-lack-web-ui]
 
 writes a wheel of everything and prints its path. Only the standard library is used, so this works
 where the servers' own requirements are not installed.
@@ -29,6 +29,18 @@ _COMMANDS = {
     "determined-journal": "determined_agent.journal.__main__:main",
     "determined-master": "determined_master.main:main",
 }
+FROM_CHECKOUT = {
+    "determined_master": {"documentation": "docs"},
+    "determined": {
+        "cli/deploy/kubernetes/chart": "deploy/helm/determined",
+        "cli/example_files": "examples",
+    },
+}
+"""Where files of a package lie in a checkout, of which an editable installation is.
+
+The build has the same list in pyproject.toml.
+"""
+WEB_UI = "determined_master/webui/index.html"
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
 """The same files make the same bytes."""
 _TAGS = "Wheel-Version: 1.0\nGenerator: determined\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -42,14 +54,18 @@ class Wheel(NamedTuple):
 
 
 class NotInstalledError(Exception):
-    """A package of the wheel is not installed here."""
+    """A part of the wheel is not installed here."""
 
 
-def build(packages: Sequence[str]) -> Wheel:
+def build(packages: Sequence[str], *, may_lack_web_ui: bool = False) -> Wheel:
     """The wheel of some of the installed packages, with their commands.
 
+    Args:
+        packages: their import names.
+        may_lack_web_ui: whether the master's package is taken also without a web UI.
+
     Raises:
-        NotInstalledError: one of them is not installed.
+        NotInstalledError: one of them is not installed, or the web UI is not.
     """
     installed = metadata.distribution(DISTRIBUTION)
     stem = f"{DISTRIBUTION.replace('-', '_')}-{installed.version}"
@@ -60,6 +76,12 @@ def build(packages: Sequence[str]) -> Wheel:
         if target.partition(".")[0] in packages
     )
     files = dict(_files(packages))
+    if "determined_master" in packages and WEB_UI not in files and not may_lack_web_ui:
+        raise NotInstalledError(
+            "this installation has no web UI, so a master of its wheel would have none: run "
+            "`make webui` in the checkout that is installed here, or install a wheel of "
+            f"{DISTRIBUTION}"
+        )
     files[f"{info}/METADATA"] = (installed.read_text("METADATA") or "").encode()
     files[f"{info}/WHEEL"] = _TAGS.encode()
     files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{entries}".encode()
@@ -80,10 +102,17 @@ def _files(packages: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         if spec is None or not spec.submodule_search_locations:
             raise NotInstalledError(f"the package {package} is not installed here")
         root = Path(next(iter(spec.submodule_search_locations)))
-        for path in sorted(root.rglob("*")):
-            inside = path.relative_to(root)
-            if path.is_file() and "__pycache__" not in inside.parts:
-                yield f"{package}/{inside.as_posix()}", path.read_bytes()
+        yield from _below(root, package)
+        for place, source in FROM_CHECKOUT.get(package, {}).items():
+            if not (root / place).is_dir():
+                yield from _below(root.parents[1] / source, f"{package}/{place}")
+
+
+def _below(directory: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(directory.rglob("*")):
+        inside = path.relative_to(directory)
+        if path.is_file() and "__pycache__" not in inside.parts:
+            yield f"{name}/{inside.as_posix()}", path.read_bytes()
 
 
 def _hash(content: bytes) -> str:
@@ -91,12 +120,15 @@ def _hash(content: bytes) -> str:
     return f"sha256={digest.decode()}"
 
 
-def _main(directory: str) -> None:
-    wheel = build(EVERYTHING)
+def _main(directory: str, *options: str) -> None:
+    try:
+        wheel = build(EVERYTHING, may_lack_web_ui="--may-lack-web-ui" in options)
+    except NotInstalledError as error:
+        sys.exit(str(error))
     path = Path(directory) / wheel.name
     path.write_bytes(wheel.content)
     sys.stdout.write(f"{path}\n")
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:])

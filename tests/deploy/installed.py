@@ -8,6 +8,10 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+from tests.web_ui_files import write_web_ui
+
+from determined_wire.wheel import WEB_UI
+
 ROOT = Path(__file__).parents[2]
 _HOUSES = ("determined", "determined_wire", "determined_master", "determined_agent")
 
@@ -24,6 +28,8 @@ def install(target: Path, *extras: str) -> None:
         _copy(requirement, target, done)
     for house in _HOUSES:
         shutil.copytree(ROOT / "src" / house, target / house)
+    if not (target / WEB_UI).exists():  # this checkout has none
+        write_web_ui((target / WEB_UI).parent)
 
 
 def install_others(target: Path, *names: str) -> None:

@@ -20,4 +20,4 @@ def copy_wheel(directory: str) -> pathlib.Path:
 def _built() -> pathlib.Path:
     directory = tempfile.mkdtemp(prefix="det-wheel-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return build_wheel(directory)
+    return build_wheel(directory, may_lack_web_ui=True)

@@ -10,14 +10,15 @@ import sys
 from determined.cli import errors
 
 
-def build_wheel(directory: str) -> pathlib.Path:
+def build_wheel(directory: str, may_lack_web_ui: bool = False) -> pathlib.Path:
     """A wheel of the installed version, in a directory.
 
     Raises:
-        CliError: a package of it is not installed.
+        CliError: a package of it, or the web UI, is not installed.
     """
     failure = "no wheel can be made of this installation"
-    return pathlib.Path(_output_of("wheel", directory, failure=failure).strip())
+    words = [directory, *["--may-lack-web-ui"] * may_lack_web_ui]
+    return pathlib.Path(_output_of("wheel", *words, failure=failure).strip())
 
 
 def locked(*extras: str) -> str:
@@ -34,7 +35,7 @@ def _output_of(module: str, *words: str, failure: str) -> str:
     command = [sys.executable, "-m", f"determined_wire.{module}", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise errors.CliError(f"{failure}: {done.stderr[-500:]}")
+        raise errors.CliError(f"{failure}: {done.stderr.strip()[-500:]}")
     return done.stdout
 
 
