@@ -1,4 +1,4 @@
-"""`det deploy gke-experimental`: it names its replacement, and accepts the options of scripts."""
+"""`det deploy gke`: it names its replacement, and accepts the options of scripts."""
 
 from __future__ import annotations
 
@@ -37,10 +37,20 @@ _BOTH = (
 
 def up(args: argparse.Namespace) -> None:
     """Raise an error with the commands that do the same."""
-    zone = args.zone or "us-west1-b"
+    place = f"--zone {args.zone or 'us-west1-b'}"
+    machines = f"--machine-type {args.agent_machine_type or 'n1-standard-32'}"
+    most = args.max_cpu_nodes if args.cpu_only else args.max_gpu_nodes
+    if not args.cpu_only:
+        gpus = f"type={args.gpu_type or 'nvidia-tesla-t4'},count={args.gpus_per_node or 4}"
+        machines += f" --accelerator {gpus},gpu-driver-version=default"
     raise errors.CliError(
-        "this command does not exist in this version. Make a cluster of GKE, then install on it:\n"
-        f"  gcloud container clusters create {args.cluster_id} --zone {zone}\n"
+        "det makes no cluster of GKE in this version. Make one with gcloud, then install on it "
+        "with Helm:\n"
+        f"  gcloud container clusters create {args.cluster_id} {place} --num-nodes 1 "
+        f"--machine-type {args.master_machine_type or 'n1-standard-16'}\n"
+        f"  gcloud container node-pools create tasks --cluster {args.cluster_id} {place} "
+        f"{machines} --num-nodes 0 --enable-autoscaling --min-nodes 0 --max-nodes {most or 4}\n"
+        f"  gcloud container clusters get-credentials {args.cluster_id} {place}\n"
         "  det deploy kubernetes up --values values.yaml\n"
         "docs/deploy-kubernetes.md describes the values"
     )
@@ -49,14 +59,15 @@ def up(args: argparse.Namespace) -> None:
 def down(args: argparse.Namespace) -> None:
     """Raise an error with the commands that do the same."""
     raise errors.CliError(
-        "this command does not exist in this version. Remove the installation, then the cluster:\n"
+        "det deletes no cluster of GKE in this version. Remove the installation, then the "
+        "cluster:\n"
         "  det deploy kubernetes down\n"
         f"  gcloud container clusters delete {args.cluster_id}"
     )
 
 
 COMMAND = Command(
-    "gke-experimental",
+    "gke|gke-experimental",
     "replaced: use GKE's clusters with det deploy kubernetes",
     commands=(
         Command(

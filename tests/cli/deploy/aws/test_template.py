@@ -40,7 +40,7 @@ MANY = (
 def stack(det: Det, *words: str) -> dict[str, Any]:
     done = det(*UP, "--dry-run", *words)
     assert done.status == 0, done.err
-    found: dict[str, Any] = json.loads(done.out[done.out.index("{") :])
+    found: dict[str, Any] = json.loads(done.out)
     return found
 
 
@@ -174,8 +174,32 @@ def test_without_a_prefix_nothing_goes_to_cloudwatch(det: Det) -> None:
     assert "Logs" not in whole["Resources"]
     assert "PutMetricData" not in json.dumps(whole)
     assert "cloudwatch" not in script_of(whole)
-    done = det(*UP, "--dry-run", "--retain-log-group")
-    assert "--retain-log-group has no effect without --log-group-prefix." in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--retain-log-group",), "--retain-log-group has no effect without --log-group-prefix"),
+        (("--spot-max-price", "1"), "--spot-max-price has no effect without --spot"),
+        (("--det-version", "0.38.1"), "--det-version has no effect in this version"),
+        (("--docker-user", "me"), "--docker-user has no effect in this version"),
+        (("--agent-reattach-enabled", "true"), "--agent-reattach-enabled has no effect in this"),
+        (("--enterprise-edition",), "--enterprise-edition has no effect in this version"),
+        (("--no-update-terminate-agents",), "--no-update-terminate-agents has no effect in this"),
+    ],
+)
+def test_an_option_without_effect_is_named_beside_the_template(
+    det: Det, words: tuple[str, ...], text: str
+) -> None:
+    done = det(*UP, "--dry-run", *words)
+    assert json.loads(done.out)["AWSTemplateFormatVersion"]
+    assert done.err.startswith(text)
+
+
+def test_the_preflight_cannot_be_left_out(det: Det) -> None:
+    done = det("deploy", "--no-preflight-checks", *UP[1:], "--dry-run")
+    assert json.loads(done.out)
+    assert done.err == "--no-preflight-checks has no effect in this version\n"
 
 
 def test_secrets_stand_in_the_secret_alone(det: Det, tmp_path: Path) -> None:

@@ -150,6 +150,19 @@ def test_machines_with_arm_processors_boot_images_for_them(
     assert is_arm == [index == (2 if place is None else place) for index in range(3)]
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--local-state-path", "--tf-state-gcs-bucket-name", "--db-password", "--det-version"),
+        "--min-cpu-platform-agent",
+    ],
+)
+def test_an_option_without_effect_is_named_beside_the_requests(det: Det, option: str) -> None:
+    done = det(*UP, "--dry-run", option, "x")
+    assert json.loads(done.out)
+    assert done.err == f"{option} has no effect in this version\n"
+
+
 def test_secrets_are_in_no_request(det: Det, tmp_path: Path) -> None:
     key = tmp_path / "k.pem"
     key.write_text("KEY-TEXT")

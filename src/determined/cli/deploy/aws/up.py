@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import time
 
-from determined.cli import arguments, errors
+from determined.cli import arguments, declare, errors
 from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
 from determined.cli.deploy.aws.machine_rules import Images
@@ -16,18 +16,24 @@ from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
-from determined.cli.deploy.cloud.options import warn_of_images, warn_of_risks
+from determined.cli.deploy.cloud.options import warn_of_images, warn_of_no_effect, warn_of_risks
 from determined.cli.deploy.cloud.secret import DATABASE, INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
 from determined.cli.deploy.cloud.wheel import build_wheel, key_of
 
-_NO_EFFECT = {
-    "docker_user": "--docker-user",
-    "docker_pass": "--docker-pass",
-    "fsx_id": "--fsx-id",
-    "genai_version": "--genai-version",
-    "update_terminate_agents": "--update-terminate-agents",
-}
+_NO_EFFECT = (
+    "agent_reattach_enabled",
+    "det_version",
+    "docker_pass",
+    "docker_user",
+    "enterprise_edition",
+    "fsx_id",
+    "genai_shared_fs_mount_path",
+    "genai_version",
+    "no_preflight_checks",
+    "no_update_terminate_agents",
+    "update_terminate_agents",
+)
 _PLACEHOLDER = Images(f"ami-{0:017}", f"ami-{0:017}", f"ami-{1:017}")
 UPLOAD_LIMIT_S = 900.0
 
@@ -35,11 +41,11 @@ UPLOAD_LIMIT_S = 900.0
 def up(args: argparse.Namespace) -> None:
     """Check the account, make or change the stack, upload the wheel, wait for the master."""
     wanted = options.read(args)
-    for name, option in _NO_EFFECT.items():
-        if getattr(args, name, None):
-            print(f"{option} has no effect in this version.")
+    warn_of_no_effect(args, _NO_EFFECT)
     if args.retain_log_group and not args.log_group_prefix:
-        print("--retain-log-group has no effect without --log-group-prefix.")
+        declare.warn("--retain-log-group has no effect without --log-group-prefix")
+    if args.spot_max_price and not args.spot:
+        declare.warn("--spot-max-price has no effect without --spot")
     if args.dry_run:
         whole = template.template(wanted, _PLACEHOLDER, "KEY/determined.whl")
         print(json.dumps(whole, indent=2))

@@ -6,9 +6,9 @@ import argparse
 import dataclasses
 import ipaddress
 import re
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Iterable, Optional, Sequence
 
-from determined.cli import errors
+from determined.cli import declare, errors
 from determined.common import text_file
 
 _PERIOD = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -118,6 +118,18 @@ def period(option: str, text: str) -> str:
     if not _PERIOD.fullmatch(text) or not any(digit in text for digit in "123456789"):
         raise errors.CliError(f"{option} {text!r} is not a period such as 10m or 1h30m")
     return text
+
+
+def warn_of_no_effect(args: argparse.Namespace, names: Iterable[str]) -> None:
+    """Warn of given options that only older scripts need; standard output stays clean.
+
+    Args:
+        args: the command line.
+        names: attributes of it, as argparse derives them from their options.
+    """
+    for name in names:
+        if getattr(args, name, None):
+            declare.warn(f"--{name.replace('_', '-')} has no effect in this version")
 
 
 def warn_of_risks(wanted: ClusterOptions) -> None:

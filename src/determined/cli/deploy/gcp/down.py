@@ -7,6 +7,7 @@ import time
 from typing import Any, Dict, List
 
 from determined.cli import arguments, errors
+from determined.cli.deploy.cloud.options import warn_of_no_effect
 from determined.cli.deploy.gcp import names, options
 from determined.cli.deploy.gcp.account import GcpAccount
 from determined.cli.deploy.gcp.bucket import Bucket
@@ -22,9 +23,7 @@ def down(args: argparse.Namespace) -> None:
     if not args.cluster_id:
         raise errors.CliError("give --cluster-id: det deploy gcp list shows the clusters")
     options.check_id(args.cluster_id)
-    for name in ("local_state_path", "tf_state_gcs_bucket_name"):
-        if getattr(args, name):
-            print(f"--{name.replace('_', '-')} has no effect in this version.")
+    warn_of_no_effect(args, ("local_state_path", "tf_state_gcs_bucket_name"))
     calls = Calls(GcpAccount(args))
     remains = Remains(calls, args.cluster_id)
     if remains.are_gone():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
+from determined.cli.deploy.cloud.options import warn_of_no_effect
 from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.account import GcpAccount
 from determined.cli.deploy.gcp.calls import Calls
@@ -16,8 +17,7 @@ INCOMPLETE = "INCOMPLETE"
 
 def list_clusters(args: argparse.Namespace) -> None:
     """Print the clusters of a project."""
-    if args.tf_state_gcs_bucket_name:
-        print("--tf-state-gcs-bucket-name has no effect in this version.")
+    warn_of_no_effect(args, ("tf_state_gcs_bucket_name",))
     found = clusters(Calls(GcpAccount(args)))
     if args.json:
         show.as_json(found)

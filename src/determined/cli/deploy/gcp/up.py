@@ -8,7 +8,7 @@ import tempfile
 from typing import Any, Dict, List
 
 from determined.cli import arguments, errors
-from determined.cli.deploy.cloud.options import warn_of_images, warn_of_risks
+from determined.cli.deploy.cloud.options import warn_of_images, warn_of_no_effect, warn_of_risks
 from determined.cli.deploy.cloud.secret import INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
 from determined.cli.deploy.cloud.wheel import build_wheel, key_of
@@ -20,24 +20,23 @@ from determined.cli.deploy.gcp.options import GcpOptions
 from determined.cli.deploy.gcp.plan import Place
 from determined.cli.deploy.gcp.preflight import Found, GcpPreflight
 
-_NO_EFFECT = {
-    "det_version": "--det-version",
-    "db_password": "--db-password",
-    "local_state_path": "--local-state-path",
-    "tf_state_gcs_bucket_name": "--tf-state-gcs-bucket-name",
-    "min_cpu_platform_agent": "--min-cpu-platform-agent",
-}
+_NO_EFFECT = (
+    "db_password",
+    "det_version",
+    "local_state_path",
+    "min_cpu_platform_agent",
+    "no_preflight_checks",
+    "tf_state_gcs_bucket_name",
+)
 
 
 def up(args: argparse.Namespace) -> None:
     """Check the project, make or change each resource, upload the wheel, wait for the master."""
     wanted = options.read(args)
+    warn_of_no_effect(args, _NO_EFFECT)
     if args.dry_run:
         print(json.dumps(requests(wanted, args.project_id), indent=2))
         return
-    for name, option in _NO_EFFECT.items():
-        if getattr(args, name, None):
-            print(f"{option} has no effect in this version.")
     calls = Calls(GcpAccount(args))
     found = _checked(wanted, calls)
     if not found.is_new:
