@@ -32,7 +32,7 @@ def keys(
             yield from keys(property_, value, (*at, key))
 
 
-NEEDED = (("maxSlotsPerPod",), ("checkpointStorage", "hostPath"))
+NEEDED = (("maxSlotsPerPod",), ("checkpointStorage", "hostPath"), ("allowPublicHttp",))
 """Checks of the chart ask for them by their names."""
 KEYS = list(keys(SCHEMA, DEFAULTS))
 SECTIONS = [key for key, value in DEFAULTS.items() if isinstance(value, dict)]

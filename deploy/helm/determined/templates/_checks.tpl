@@ -28,6 +28,17 @@
 {{- if and $v.rbac.watchTaskNamespacesOnly (not (has (include "determined.taskNamespace" .) $v.rbac.taskNamespaces)) -}}
 {{- fail (printf "rbac.watchTaskNamespacesOnly: rbac.taskNamespaces must have %s, the default namespace of tasks" (include "determined.taskNamespace" .)) -}}
 {{- end -}}
+{{- $isInternal := false -}}
+{{- range $key, $value := $v.masterService.annotations | default dict -}}
+{{- $word := lower (toString $value) -}}
+{{- if or (eq $word "internal") (and (contains "internal" (lower $key)) (ne $word "false")) -}}
+{{- $isInternal = true -}}
+{{- end -}}
+{{- end -}}
+{{- $isBalanced := not (or $v.ingress.enabled $v.openshiftRoute.enabled $v.useNodePortForMaster) -}}
+{{- if and $isBalanced (not (or $v.tlsSecret $v.loadBalancerSourceRanges $isInternal $v.allowPublicHttp)) -}}
+{{- fail "the load balancer would serve plain HTTP to everybody, with all passwords: set tlsSecret, or loadBalancerSourceRanges to the networks of your users, or an annotation of masterService that makes it internal; or allowPublicHttp: true if this is meant" -}}
+{{- end -}}
 {{- if and $v.ingress.enabled $v.openshiftRoute.enabled -}}
 {{- fail "ingress.enabled and openshiftRoute.enabled must not both be true: choose one" -}}
 {{- end -}}
