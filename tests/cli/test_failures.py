@@ -235,6 +235,11 @@ def test_det_reports_a_slow_master_while_it_waits(
         (b"\x30\x82\xff", "the file has no PEM certificate"),
         (b"", "the file has no PEM certificate"),
         (b"-----BEGIN PRIVATE KEY-----\n", "the file has no PEM certificate"),
+        (
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "the file has no valid PEM certificate",
+        ),
+        (b"-----BEGIN CERTIFICATE-----\ncut", "the file has no valid PEM certificate"),
     ],
 )
 def test_the_error_for_an_unreadable_certificate_names_its_variable(

@@ -38,7 +38,7 @@ class Cert:
         """Read the values of DET_MASTER_CERT_FILE and DET_MASTER_CERT_NAME.
 
         Raises:
-            OSError: the file cannot be read, or has no PEM certificate.
+            OSError: the file cannot be read, or has no valid PEM certificate.
         """
         if not path:
             return cls(name=name or None)
@@ -48,7 +48,13 @@ class Cert:
             text = file.read()
         if "CERTIFICATE-----" not in text:
             raise OSError(errno.EINVAL, "the file has no PEM certificate", path)
-        return cls(cert_pem=text, name=name or None)
+        cert = cls(cert_pem=text, name=name or None)
+        try:
+            cert.ssl_context()
+        except (OSError, ValueError):
+            reason = "the file has no valid PEM certificate"
+            raise OSError(errno.EINVAL, reason, path) from None
+        return cert
 
     def ssl_context(self) -> ssl.SSLContext:
         """A context for connections; imports `ssl` on first use."""
