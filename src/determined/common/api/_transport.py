@@ -260,6 +260,8 @@ def _wrap(
     context, name = tls
     try:
         wrapped: socket.socket = context.wrap_socket(sock, server_hostname=name or address.host)
+    except OSError:  # among them errors of certificates, which are ValueErrors, too
+        raise
     except ValueError:
         raise OSError(f"{name or address.host!r} is not a valid host name") from None
     return wrapped
