@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.api.client import Client
 from tests.api.hidden import (
     EDITOR,
@@ -19,11 +21,29 @@ from tests.api.roles.asked import CONFIG, EVERYTHING, WORKSPACES, names
 from tests.api.samples import World
 from tests.covers import covers
 
+from determined_master.api.proxy.routes import _check as check_service
 from determined_master.domain.access.rules import Caller
+from determined_master.domain.errors import NotFound
+from determined_master.domain.task.kinds import TASK_KINDS
+from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.access.identities import Identities
+from determined_master.services.tasks.proxies import Proxies, ServiceTarget
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SERVICE = ServiceTarget(
+    service_id="s",
+    allocation_id="a.1",
+    task_id="a",
+    port=ProxyPort(80),
+    host="127.0.0.1",
+    host_port=80,
+    agent_id="a1",
+    container_id="c",
+    is_trial=False,
+    has_own_token=False,
+)
 
 
 async def test_lists_leave_out_what_is_hidden_before_they_count_and_cut(
@@ -307,6 +327,29 @@ async def caller_of(world: World) -> Caller:
     found = await world.services[Identities].authenticate(world.clients["user"].token)
     assert found is not None
     return found
+
+
+async def test_viewers_reach_tensorboards_and_editors_also_notebooks_and_shells(
+    world: World, user: Client, hush: int
+) -> None:
+    """Through the proxy, with roles: the page of a notebook runs code as its owner."""
+
+    async def reached() -> list[str]:
+        kinds = []
+        for kind in ("notebook", "shell", "tensorboard"):
+            shared = replace(SERVICE, task_id=world.names[kind])
+            target = replace(shared, is_only_shown=TASK_KINDS[kind.upper()].is_only_shown)
+            caller = await caller_of(world)
+            with contextlib.suppress(NotFound):
+                await check_service(world.services[Proxies], world.services[Guard], target, caller)
+                kinds.append(kind)
+        return kinds
+
+    assert await reached() == []
+    await give(world, VIEWER, hush)
+    assert await reached() == ["tensorboard"]
+    await give(world, EDITOR, hush)
+    assert await reached() == ["notebook", "shell", "tensorboard"]
 
 
 async def test_interactive_tasks_are_started_where_a_role_allows_it(
