@@ -52,6 +52,20 @@ def test_a_workspace_is_edited_archived_and_listed(client: Client, cluster: Clus
     assert "room" not in [w["name"] for w in left]
 
 
+def test_a_workspace_is_deleted_with_what_has_not_ended(
+    client: Client, cluster: Cluster, idle: int
+) -> None:
+    client.det("workspace", "create", "busy")
+    client.det("project", "create", "busy", "jobs")
+    client.det("experiment", "move", idle, "busy", "jobs")
+    client.det("workspace", "delete", "busy", "--yes")
+    until(
+        lambda: "busy" not in [w["name"] for w in cluster.get("/api/v1/workspaces")["workspaces"]],
+        what="the end of a workspace",
+    )
+    assert "not found" in client.det("experiment", "describe", idle, code=1).err
+
+
 def test_a_project_is_edited_and_an_experiment_moved_into_it(
     client: Client, cluster: Cluster, space: str, idle: int
 ) -> None:
