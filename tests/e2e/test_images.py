@@ -21,6 +21,8 @@ from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
 from tests.e2e.docker_cluster import config
 from tests.free_ports import free_port
 
+from determined_wire.release import VERSION
+
 BUILD = Path(__file__).parents[2] / "deploy" / "build-image"
 AGENT, MASTER = "determined-agent:test", "determined-master:test"
 SCRIPT = "/usr/local/determined/container_startup_script"
@@ -197,6 +199,22 @@ def test_without_a_script_the_image_is_the_agents_command(machine: Machine) -> N
         *("--env", f"HARNESS_DIR={machine.root}/harness", AGENT, "version"),
     )
     assert said.startswith("determined-agent ")
+
+
+def test_images_have_labels_and_the_master_is_not_root(machine: Machine) -> None:
+    for image, title, user in (
+        (MASTER, "determined-master", "703:703"),
+        (AGENT, "determined-agent", ""),
+    ):
+        (found,) = json.loads(machine.docker.run("inspect", image))
+        labels = found["Config"]["Labels"]
+        oci = "org.opencontainers.image"
+        assert labels[f"{oci}.title"] == title
+        assert labels[f"{oci}.version"] == VERSION
+        assert labels[f"{oci}.licenses"] == "Apache-2.0"
+        assert labels[f"{oci}.base.name"] == IMAGE
+        assert f"{oci}.revision" in labels
+        assert found["Config"]["User"] == user
 
 
 def test_the_builder_names_what_it_lacks() -> None:
