@@ -36,6 +36,7 @@ _TYPES = {
     "e2-standard-4": 4,
     "g2-standard-8": 8,
     "n4-standard-4": 4,
+    "c3-standard-4": 4,
     "c4-standard-8": 8,
     "c4a-standard-4": 4,
     "t2a-standard-4": 4,

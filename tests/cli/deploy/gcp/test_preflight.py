@@ -32,6 +32,18 @@ def small_quotas(gcp: GoogleProject) -> None:
     }
 
 
+def few_cpus(gcp: GoogleProject) -> None:
+    gcp.quotas = {"CPUS": (24.0, 0.0), "C3_CPUS": (2.0, 0.0)}
+
+
+def few_preemptible_cpus(gcp: GoogleProject) -> None:
+    gcp.quotas = {"CPUS": (64.0, 0.0), "PREEMPTIBLE_CPUS": (16.0, 0.0)}
+
+
+def no_preemptible_cpus(gcp: GoogleProject) -> None:
+    gcp.quotas = {"CPUS": (24.0, 0.0), "PREEMPTIBLE_CPUS": (0.0, 0.0)}
+
+
 def no_driver_image(gcp: GoogleProject) -> None:
     gcp.images = {one for one in gcp.images if "ubuntu-os-cloud" in one}
 
@@ -79,6 +91,22 @@ def nothing(gcp: GoogleProject) -> None:
                 "the quota GPUS_ALL_REGIONS of lab-1 is 0, and this needs 4",
                 "the quota NETWORKS of lab-1 is 5, and 5 are in use",
             ],
+        ),
+        (few_cpus, (), ["the quota CPUS of us-west1 is 24, and this needs 32: request"]),
+        (
+            few_cpus,
+            ("--gpu-num", "0", "--compute-agent-instance-type", "c3-standard-4"),
+            ["the quota C3_CPUS of us-west1 is 2, and this needs 4: request an increase"],
+        ),
+        (
+            few_preemptible_cpus,
+            ("--preemptible", "true"),
+            ["the quota PREEMPTIBLE_CPUS of us-west1 is 16, and this needs 32: request"],
+        ),
+        (
+            no_preemptible_cpus,
+            ("--preemptible", "true"),
+            ["the quota CPUS of us-west1 is 24, and this needs 32: request an increase"],
         ),
         (no_driver_image, (), ["nvidia-580: there is no such machine image"]),
         (

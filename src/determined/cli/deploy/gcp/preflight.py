@@ -291,8 +291,9 @@ class GcpPreflight:
     def _quotas(self, found: Found) -> None:
         options, project = self._options, self._calls.project
         region = self._calls.find_compute(f"regions/{options.region}") or {}
-        vcpus = int(self._types.get(_MASTER, {}).get("guestCpus", 0))
-        needs = quotas.regional(options, vcpus, found.is_new)
+        kinds = (_MASTER, _COMPUTE, _AUX)
+        counts = [int(self._types.get(kind, {}).get("guestCpus", 0)) for kind in kinds]
+        needs = quotas.regional(options, quotas.ClusterCpus(*counts), found.is_new)
         self.problems += quotas.problems(needs, region.get("quotas"), options.region)
         path = options.network_path(project)
         makes_network = self._calls.find("compute", path) is None

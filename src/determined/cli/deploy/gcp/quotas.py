@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, Mapping, NamedTuple
 
+from determined.cli.deploy.gcp import series
 from determined.cli.deploy.gcp.options import GcpOptions
 
 _GPU_METRICS: Mapping[str, str] = {
+    "nvidia-tesla-k80": "NVIDIA_K80_GPUS",
     "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
     "nvidia-tesla-p4": "NVIDIA_P4_GPUS",
     "nvidia-tesla-p100": "NVIDIA_P100_GPUS",
@@ -14,6 +16,7 @@ _GPU_METRICS: Mapping[str, str] = {
     "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
     "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
     "nvidia-l4": "NVIDIA_L4_GPUS",
+    "nvidia-h100-80gb": "NVIDIA_H100_GPUS",
 }
 """The regional quota of each type of GPU; newer types have none there."""
 
@@ -24,19 +27,32 @@ class Need(NamedTuple):
     metric: str
     amount: float
     is_free: bool
+    of_preemptible: str = ""
+    """The metric that counts instead, once the project has some of it."""
 
 
-def regional(options: GcpOptions, master_vcpus: int, is_new: bool) -> Iterator[Need]:
-    """Needs of a region: the master at once, and one agent at some time."""
+class ClusterCpus(NamedTuple):
+    """The vCPUs of a machine of each kind, as GCP says; 0 if it does not."""
+
+    master: int
+    compute: int
+    aux: int
+
+
+def regional(options: GcpOptions, cpus: ClusterCpus, is_new: bool) -> Iterator[Need]:
+    """Needs of a region: the master at once, and an agent of each pool at some time."""
     if options.has_gpus and options.gpu_type in _GPU_METRICS:
         metric = _GPU_METRICS[options.gpu_type]
         yield Need(
             f"PREEMPTIBLE_{metric}" if options.preemptible else metric, options.gpu_num, False
         )
     if is_new:
-        if options.master_instance_type.startswith(("n1-", "e2-")):
-            yield Need("CPUS", master_vcpus, True)
+        yield Need(series.of(options.master_instance_type).cpu_quota, cpus.master, True)
         yield Need("STATIC_ADDRESSES", 1, True)
+    # Preemptible machines count against the usual quota in projects without one of their own.
+    other = "PREEMPTIBLE_CPUS" if options.preemptible else ""
+    yield Need(series.of(options.compute_instance_type).cpu_quota, cpus.compute, False, other)
+    yield Need(series.of(options.aux_instance_type).cpu_quota, cpus.aux, False)
 
 
 def of_project(options: GcpOptions, makes_network: bool, is_new: bool) -> Iterator[Need]:
@@ -59,7 +75,8 @@ def problems(needs: Iterator[Need], found: Any, where: str) -> Iterator[str]:
     """
     known: Dict[str, Any] = {one["metric"]: one for one in found or ()}
     for need in needs:
-        quota = known.get(need.metric)
+        other = known.get(need.of_preemptible)
+        quota = other if other and float(other.get("limit", 0)) else known.get(need.metric)
         if quota is None:
             continue
         limit, usage = float(quota.get("limit", 0)), float(quota.get("usage", 0))
@@ -67,6 +84,6 @@ def problems(needs: Iterator[Need], found: Any, where: str) -> Iterator[str]:
         if room < need.amount:
             used = f", and {usage:g} are in use" if need.is_free else ""
             yield (
-                f"the quota {need.metric} of {where} is {limit:g}{used}, and this needs "
+                f"the quota {quota['metric']} of {where} is {limit:g}{used}, and this needs "
                 f"{need.amount:g}: request an increase in the console (IAM & Admin, Quotas)"
             )
