@@ -81,8 +81,7 @@ async def post_workspace(
     )
 
 
-# The service checks the right to edit it, after it has refused to rename the first one.
-@route("PATCH", "/api/v1/workspaces/{id}", access=on("workspace", "id"))
+@route("PATCH", "/api/v1/workspaces/{id}", access=on("workspace", "id", "edit", "workspace"))
 async def patch_workspace(
     call: Call,
     request: wire.PatchWorkspaceRequest,
