@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES
+from tests.cli.deploy.aws.conftest import REGION, account_of_aws
 from tests.covers import covers
 from tests.deploy.installed import install
 from tests.docker_daemon import IMAGE, Daemon
@@ -76,7 +79,7 @@ def machine(docker: Daemon) -> Iterator[Machine]:
     root.chmod(0o777)
     made = Machine(docker, root)
     try:
-        install(root / "packages", "agent", "master")
+        install(root / "packages", "agent", "master", "aws")
         for part, image in (("agent", AGENT), ("master", MASTER)):
             env = {
                 "PATH": os.environ["PATH"],
@@ -224,3 +227,40 @@ def test_the_builder_names_what_it_lacks() -> None:
         )
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_the_agents_image_sends_the_journal_of_its_machine(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the machine's program, which the image has not: here one that prints a file."""
+    entry = {"__CURSOR": "1", "__REALTIME_TIMESTAMP": str(time.time_ns() // 1000)}
+    entry |= {"_SYSTEMD_UNIT": "docker.service", "MESSAGE": "one"}
+    outside = machine.root / "journal"
+    outside.mkdir()
+    (outside / "lines").write_text(json.dumps(entry) + "\n")
+    program = f"sh -c 'cat {outside}/lines; exec sleep 600'"
+    with account_of_aws(monkeypatch) as aws:
+        logs = aws.client("logs")
+        variables = {**ACCOUNT_VARIABLES, "AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"]}
+        machine.docker.run(
+            *("run", "--detach", "--init", "--name", "journal", "--network", "host"),
+            *("--security-opt", "label=disable", "--volume", "/:/machine:ro"),
+            *("--entrypoint", "python3"),
+            *(word for name, value in variables.items() for word in ("--env", f"{name}={value}")),
+            *(AGENT, "-m", "determined_agent.journal", "--every", "0.5"),
+            *("--journalctl", f"chroot /machine {program}", "cloudwatch"),
+            *("--stream", "i-1", "--region", REGION),
+        )
+
+        def messages() -> list[str]:
+            group = "/determined/determined/journald"
+            if not logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]:
+                return []
+            events = logs.filter_log_events(logGroupName=group)["events"]
+            return [event["message"] for event in events]
+
+        try:
+            until(lambda: messages() == ["docker: one"], what="the entry")
+        except AssertionError:
+            sys.stdout.write(machine.said("journal"))
+            raise

@@ -231,10 +231,12 @@ def test_beside_an_agent_in_its_image_the_journal_is_sent_by_a_container_of_the_
     assert "determined-agent" in agent
     of = Container(journal)
     assert (of.all_of("--name"), of.all_of("--gpus")) == (["determined-journal"], gpus)
-    assert (of.all_of("--pid"), of.all_of("--entrypoint")) == (["host"], ["python3"])
+    assert of.all_of("--entrypoint") == ["python3"]
+    assert "/:/machine:ro" in of.all_of("--volume")
+    assert "--privileged" not in journal
     words = journal[journal.index("lab/agent:2") + 1 :]
     group = ["--group", "/determined/determined/journald"]
-    read = ["--journalctl", "nsenter --target 1 --mount journalctl"]
+    read = ["--journalctl", "chroot /machine journalctl"]
     assert words == [
         *("-m", "determined_agent.journal", *read, "cloudwatch", *group),
         *("--stream", "i-123", "--region", "us-west-2"),

@@ -31,10 +31,11 @@ _IN_CONTAINER = r"""
 docker rm --force {container} >/dev/null 2>&1 || true
 if has_systemd; then
     # The image has no journalctl: that of the machine reads the machine's journal.
-    said=$(docker run --detach --init --privileged --restart always --name {container} \
-        --network host --pid host{gpus} --volume /var/lib/{container}:/var/lib/{container} \
+    said=$(docker run --detach --init --restart always --name {container} \
+        --network host{gpus} --security-opt label=disable --volume /:/machine:ro \
+        --volume /var/lib/{container}:/var/lib/{container} \
         --entrypoint python3 {image} -m determined_agent.journal \
-        --journalctl "nsenter --target 1 --mount journalctl" {words} 2>&1 >/dev/null) ||
+        --journalctl "chroot /machine journalctl" {words} 2>&1 >/dev/null) ||
         echo "determined: the journal does not go to {name}: $said"
 else
     echo "determined: the journal does not go to {name}: this machine has no systemd"
