@@ -92,7 +92,7 @@ class TestTheMachineItRunsOn:
             "import determined, urllib3, ruamel.yaml",
             "print(os.path.dirname(os.path.dirname(determined.__file__)) == sys.path[1])",
         )
-        assert lines == ["True", "determined ruamel urllib3", "True"]
+        assert lines == ["True", "determined ruamel storage-client urllib3", "True"]
 
     async def test_files_and_paths_of_the_container_are_in_its_directory(
         self, driver: RuntimeDriver
