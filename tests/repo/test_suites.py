@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,13 @@ def minutes_for(changed: Sequence[str] | None) -> float:
 
 def test_the_table_names_files_that_there_are_and_suites_that_prove_them() -> None:
     assert faults(TABLE, tracked_files()) == []
+
+
+@pytest.mark.parametrize("name", [suite.name for suite in TABLE.suites])
+def test_no_argument_of_a_command_has_two_lines(name: str) -> None:
+    """Make would run the second line as a command of its own."""
+    for line in TABLE.suite(name).command.splitlines():
+        shlex.split(line)
 
 
 @pytest.mark.slow
@@ -212,6 +220,7 @@ def test_each_suite_has_changes_of_its_own() -> None:
         "clusters": f"{SCHEDULER} changed",
         "fuzz": "the commit that .ci/verified names for it is not in this checkout",
         "torch": DUE,
+        "installed": None,
         "unprivileged": None,
         "bare": None,
         "figures": DUE,

@@ -57,7 +57,9 @@ def copy(args: argparse.Namespace) -> None:
 
 
 def _title(place: pathlib.Path) -> str:
-    return (place / "README.md").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    """The first line of its page."""
+    (page,) = place.glob("*.md")
+    return page.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
 
 
 def _examples() -> Dict[str, pathlib.Path]:
@@ -65,8 +67,8 @@ def _examples() -> Dict[str, pathlib.Path]:
     places = [_INSTALLED]
     places += [above / "examples" for above in _INSTALLED.parents]
     for place in places:
-        if (place / "digits" / "README.md").is_file():
-            return {path.parent.name: path.parent for path in place.glob("*/README.md")}
+        if (place / "digits").is_dir():
+            return {path.parent.name: path.parent for path in place.glob("*/*.md")}
     raise errors.CliError(
         f"the examples are not in {_INSTALLED}: install determined-platform again, or run the "
         "command of a checkout"
