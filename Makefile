@@ -31,7 +31,7 @@ SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 .PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check test-fast \
   lint lint-types lint-imports lint-format lint-release bench bench-smoke chaos \
   environments fuzz fuzz-environment torch-environment test-torch test-compat test-gpu docs clean \
-  lock lock-upgrade check-lock sbom audit mutants dist
+  lock lock-upgrade check-lock sbom audit mutants dist release
 
 $(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -144,6 +144,9 @@ check-lock:  ## whether the lock files fit pyproject.toml and are at most a mont
 
 dist: $(STAMP)  ## the files of a release in dist/, from the last commit: the same commit, the same bytes
 	@$(BIN)/python tools/make_dist.py
+
+release: $(STAMP)  ## a release, without the steps that need the network; PUBLISH=REGISTRY runs them too
+	@$(BIN)/python tools/release.py $(if $(PUBLISH),--publish $(PUBLISH))
 
 sbom: $(STAMP)  ## what is locked, as CycloneDX documents in build/sbom
 	@$(BIN)/python tools/make_sbom.py build/sbom

@@ -415,10 +415,12 @@ NOTES = {
     "a node port": ({"useNodePortForMaster": True}, "the address of any node", ""),
     "no TLS Secret": ({"tlsSecret": "cert"}, "The Secret cert is not in the namespace ns1", ""),
     "a development version": (
-        {"detVersion": "1.1.0-dev0"},
+        {"detVersion": "1.1.0-dev0", "imageRegistry": "registry.example/lab"},
         "1.1.0-dev0 is a development version",
         "",
     ),
+    "no published image": ({}, "No release of this project is published under determinedai", ""),
+    "an image of one's own": ({"imageRegistry": "registry.example/lab"}, "", "is published"),
     "a scheduler": (
         {"defaultScheduler": "coscheduler"},
         "Tasks ask for the scheduler named coscheduler: install it",

@@ -1,0 +1,140 @@
+"""Makes a release; without --publish, everything but the steps that need the network.
+
+python tools/release.py                        build, install, write the notes; print the rest
+python tools/release.py --publish REGISTRY     run the rest too; images and chart go to REGISTRY
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from tools.make_dist import CannotRelease, clean_commit  # noqa: E402
+
+from determined_wire.release import VERSION  # noqa: E402
+
+DIST = ROOT / "dist"
+NOTES = DIST / "NOTES.md"
+IMAGES = ("master", "agent")
+UNRELEASED = "(unreleased)"
+
+
+class Step(NamedTuple):
+    """A command of a release."""
+
+    title: str
+    command: tuple[str, ...]
+    needs_network: bool = False
+
+
+def steps(registry: str) -> list[Step]:
+    """All steps, in their order; nothing is published before everything is built and installed."""
+    wheel = f"dist/determined_platform-{VERSION}-py3-none-any.whl"
+    sdist = f"dist/determined_platform-{VERSION}.tar.gz"
+    files = (wheel, sdist, "dist/SHA256SUMS")
+    tags = {part: f"{registry}/determined-{part}:{VERSION}" for part in IMAGES}
+    return [
+        Step("files", (sys.executable, "tools/make_dist.py")),
+        Step("the wheel where there is no checkout", ("tests/installed.sh", "dist")),
+        *(
+            Step(f"image of the {part}", ("deploy/build-image", part, tag), needs_network=True)
+            for part, tag in tags.items()
+        ),
+        Step("signatures", (sys.executable, "-m", "sigstore", "sign", *files), True),
+        *(Step(f"push {tag}", ("docker", "push", tag), True) for tag in tags.values()),
+        Step("chart", ("helm", "push", _chart(), f"oci://{registry}/charts"), True),
+        Step("packages", (sys.executable, "-m", "twine", "upload", wheel, sdist), True),
+        Step(
+            "page of the release",
+            ("gh", "release", "create", f"v{VERSION}", "--notes-file", "dist/NOTES.md", *files),
+            True,
+        ),
+    ]
+
+
+def notes_of(changelog: str, version: str) -> str:
+    """The section of a version, without its heading.
+
+    Raises:
+        CannotRelease: there is none, or it is empty.
+    """
+    heading = rf"^## {re.escape(version)}(?: [^\n]*)?\n"
+    section = re.search(heading + r"(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    if section is None or not section[1].strip():
+        raise CannotRelease(f"CHANGELOG.md has no section '## {version}' with changes: write it")
+    return section[1].strip() + "\n"
+
+
+def check_publishable(changelog: str, tags: Sequence[str]) -> None:
+    """Raises CannotRelease while the changelog or the tag says that this is no release."""
+    if f"## {VERSION} {UNRELEASED}" in changelog:
+        raise CannotRelease(f"CHANGELOG.md says {UNRELEASED} for {VERSION}: write the day instead")
+    if f"v{VERSION}" not in tags:
+        raise CannotRelease(f"the last commit has no tag v{VERSION}: git tag --sign v{VERSION}")
+
+
+def release(
+    registry: str,
+    *,
+    is_published: bool,
+    changelog: str,
+    run: Callable[[Sequence[str]], object],
+) -> None:
+    """Run the steps, or print those that need the network."""
+    text = notes_of(changelog, VERSION)
+    for step in steps(registry):
+        shown = shlex.join("python3" if word == sys.executable else word for word in step.command)
+        if step.needs_network and not is_published:
+            print(f"left out: {step.title}: {shown}", flush=True)
+            continue
+        print(f"{step.title}: {shown}", flush=True)
+        run(step.command)
+        if step.title == "files":
+            NOTES.write_text(text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make the release; the exit status."""
+    parser = argparse.ArgumentParser(description="Make a release.")
+    parser.add_argument("--publish", metavar="REGISTRY", help="also run what needs the network")
+    args = parser.parse_args(argv)
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    try:
+        commit = clean_commit(ROOT)
+        if args.publish:
+            tags = _output("git", "tag", "--points-at", commit.digest).split()
+            check_publishable(changelog, tags)
+        release(
+            args.publish or "REGISTRY",
+            is_published=bool(args.publish),
+            changelog=changelog,
+            run=lambda command: subprocess.run(command, cwd=ROOT, check=True),
+        )
+    except (CannotRelease, subprocess.CalledProcessError) as error:
+        print(f"release: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _chart() -> str:
+    described = (ROOT / "deploy/helm/determined/Chart.yaml").read_text()
+    version = re.search(r"^version: (\S+)$", described, re.MULTILINE)
+    assert version is not None
+    return f"dist/determined-{version[1]}.tgz"
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
