@@ -10,7 +10,7 @@ python=$source_root/.venv/bin/python
 dist=${1:-}
 if [ -z "$dist" ]; then
   dist=$work/dist
-  "$python" "$source_root/tools/make_dist.py" "$dist"
+  "$python" "$source_root/tools/make_dist.py" --ignore-untracked "$dist"
 fi
 (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
 

@@ -2,10 +2,12 @@
 
 python tools/make_dist.py [DIRECTORY]    into dist/ by default: sdist, wheel, chart, a bill of
                                          materials of each, and SHA256SUMS
+    --ignore-untracked                   for tests: files that git does not know stop nothing
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -49,12 +51,16 @@ class Commit(NamedTuple):
     """Seconds since 1970: the time that the files of the release have."""
 
 
-def main(directory: Path) -> int:
+def main() -> int:
     """Make the files and print them; the exit status."""
+    parser = argparse.ArgumentParser(description="Make the files of a release.")
+    parser.add_argument("directory", type=Path, nargs="?", default=ROOT / "dist")
+    parser.add_argument("--ignore-untracked", action="store_true")
+    args = parser.parse_args()
     try:
         build_webui.build(ROOT)
-        commit = clean_commit(ROOT)
-        paths = make(ROOT, commit, directory)
+        commit = clean_commit(ROOT, is_untracked_ignored=args.ignore_untracked)
+        paths = make(ROOT, commit, args.directory.resolve())
     except (BuildError, CannotRelease) as error:
         print(f"make_dist: {error}", file=sys.stderr)
         return 1
@@ -64,13 +70,14 @@ def main(directory: Path) -> int:
     return 0
 
 
-def clean_commit(root: Path) -> Commit:
+def clean_commit(root: Path, *, is_untracked_ignored: bool = False) -> Commit:
     """The last commit.
 
     Raises:
         CannotRelease: the checkout has changes that are not committed, or is none.
     """
-    changes = _git(root, "status", "--porcelain")
+    untracked = "no" if is_untracked_ignored else "normal"
+    changes = _git(root, "status", "--porcelain", f"--untracked-files={untracked}")
     if changes:
         first = changes.splitlines()[0]
         raise CannotRelease(f"commit, ignore or remove what git status shows first: {first}")
@@ -160,4 +167,4 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "dist").resolve()))
+    raise SystemExit(main())

@@ -108,6 +108,7 @@ def test_changes_that_are_not_committed_are_named(checkout: Path) -> None:
     added.write_text("x")
     with pytest.raises(CannotRelease, match=r"commit, ignore or remove .*src/secret.txt"):
         clean_commit(checkout)
+    assert clean_commit(checkout, is_untracked_ignored=True)
     added.unlink()
 
 
