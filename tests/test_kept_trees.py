@@ -67,7 +67,7 @@ def test_trees_stay_in_the_accounts_cache_by_default(monkeypatch: pytest.MonkeyP
     assert directory() == Path("/home/a/.cache/determined-tests")
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     assert directory() == Path("/caches/determined-tests")
-    script = (ROOT / "tests/bare.sh").read_text()
+    script = (ROOT / "tests/bare_root.sh").read_text()
     line = next(line for line in script.splitlines() if line.startswith("cache="))
     said = subprocess.check_output(["bash", "-c", f"{line}; echo $cache"], text=True)
     assert said == "/caches/determined-tests\n"

@@ -45,7 +45,7 @@ def test_the_error_names_an_unreadable_config_file(
     words = ("--cluster-name", "c1", "--master-config-path", str(config))
     for content, problem in (
         (b"port: abc\n", "port 'abc': it must be a number"),
-        (b"\xff\xfe", f"config file '{config}': byte 1 is not UTF-8 text: save it as UTF-8"),
+        (b"\xff\xfe", f"'{config}', line 1: byte 0xff is not UTF-8 text: save it as UTF-8"),
         (b"- a\n", "this is a list"),
     ):
         config.write_bytes(content)

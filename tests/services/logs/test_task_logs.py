@@ -108,7 +108,10 @@ async def test_of_posted_lines_all_are_stored_or_none(pool: Database, task_id: s
 
 
 def test_a_policy_that_has_acted_is_not_matched_again() -> None:
-    policies = [LogPolicy(name="first", pattern="^x$"), LogPolicy(name="second", pattern="y")]
+    policies = [
+        LogPolicy(name="first", pattern="^x$", action="exclude_node"),
+        LogPolicy(name="second", pattern="y"),
+    ]
     compiled = log_policies._compile(policies, trial_id=1)
     assert compiled is not None
     assert compiled.may_match(["a", "x"], "a1")
@@ -116,5 +119,6 @@ def test_a_policy_that_has_acted_is_not_matched_again() -> None:
     assert not compiled.may_match(["a", "x"], "a1")
     assert compiled.may_match(["x", "y"], "a1")
     assert compiled.may_match(["x"], "a2")
-    compiled.matched.add((1, "a1"))
+    compiled.matched.add((1, ""))
     assert not compiled.may_match(["x", "y"], "a1")
+    assert not compiled.may_match(["y"], "a2"), "only agents are excluded one by one"
