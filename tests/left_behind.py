@@ -39,8 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
 class LeftBehind:
     """Takes both snapshots of one run."""
 
-    def __init__(self, is_strict: bool, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, is_strict: bool, patience_s: float = PATIENCE_S, run: int | None = None
+    ) -> None:
+        """`run`: the process whose descendants are of the run; this one by default."""
         self._is_strict = is_strict
+        self._run = run or os.getpid()
         self._patience_s = patience_s
         self._before = self._now()
         self._differences: list[Difference] = []
@@ -51,10 +55,10 @@ class LeftBehind:
     @pytest.hookimpl(trylast=True)  # the workers have ended
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         give_up_at = time.monotonic() + self._patience_s
-        self._differences = differences(self._before, self._now(), os.getpid())
+        self._differences = differences(self._before, self._now(), self._run)
         while any(d.kind == "process" for d in self._counted()) and time.monotonic() < give_up_at:
             time.sleep(0.2)
-            self._differences = differences(self._before, self._now(), os.getpid())
+            self._differences = differences(self._before, self._now(), self._run)
         if self._counted() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -126,19 +127,26 @@ def test_a_process_is_found_by_its_mark_with_its_ports(
 def test_a_process_that_is_left_fails_a_run(
     monkeypatch: pytest.MonkeyPatch, started: tuple[subprocess.Popen[str], int]
 ) -> None:
-    monkeypatch.setenv(MARK, "another-run")
-    watch = LeftBehind(is_strict=False, patience_s=0)
-    monkeypatch.setenv(MARK, "a-run")
-    session: Any = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
-    watch.pytest_sessionfinish(session)
-    assert session.exitstatus == pytest.ExitCode.OK
-    with subprocess.Popen(["sleep", "600"]) as child:
+    # Not this process: servers that other tests share are its descendants, too.
+    program = "read go; sleep 600 & echo $!; wait"
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["sh", "-c", program], stdin=pipe, stdout=pipe, text=True) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        monkeypatch.setenv(MARK, "another-run")
+        watch = LeftBehind(is_strict=False, patience_s=0, run=parent.pid)
+        monkeypatch.setenv(MARK, "a-run")
+        session: Any = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
         watch.pytest_sessionfinish(session)
-        child.kill()
+        assert session.exitstatus == pytest.ExitCode.OK
+        print(file=parent.stdin, flush=True)
+        pid = int(parent.stdout.readline())
+        watch.pytest_sessionfinish(session)
+        os.kill(pid, signal.SIGKILL)
     assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
     lines: list[str] = []
     watch.pytest_terminal_summary(SimpleNamespace(write_line=lines.append))  # type: ignore[arg-type]
-    assert lines[0].startswith(f"the run has left behind: new process: {child.pid} (sleep 600")
+    assert lines[0].startswith(f"the run has left behind: new process: {pid} (sleep 600")
 
 
 @pytest.mark.slow
