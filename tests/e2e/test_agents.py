@@ -15,8 +15,8 @@ from tests.e2e.command_line import det
 from tests.e2e.test_life import config
 
 from determined.common.api.errors import ForbiddenException
-from determined_agent import main
 from determined_agent.devices.cpu import artificial_devices
+from determined_wire.release import VERSION
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -126,7 +126,7 @@ def test_an_agent_is_shown_with_everything_it_reported(pair: Cluster) -> None:
     assert (slot["id"], slot["enabled"], slot["draining"]) == ("0", True, False)
     assert (shown["id"], shown["enabled"], shown["draining"]) == ("agent-1", True, False)
     assert datetime.fromisoformat(shown["registeredTime"]) < datetime.now(UTC)
-    assert shown["version"] == main._version()
+    assert shown["version"] == VERSION
     assert shown["resourcePools"] == ["default"]
     assert shown["containers"] == {}
     assert len(shown["addresses"]) == 1

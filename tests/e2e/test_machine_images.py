@@ -109,8 +109,9 @@ def images(directory: Path) -> Files:
         with booted(roots[1]) as machine:
             _copy_checkout(roots[1] / "root/determined", source)
             for command in commands_on(PAGE, "the machine of the master"):
-                _check_question(machine, command.removeprefix("sudo "))
-                said = machine.run("sh", "-c", f"cd; {_as_root(command)}")
+                as_root = _as_root(command)
+                _check_question(machine, as_root)
+                said = machine.run("sh", "-c", f"cd; echo y | {as_root}")
                 assert "/ is an image of the master" in said
             machine.run("rm", "-r", "/root/determined")
     except CannotBoot as error:
@@ -142,7 +143,7 @@ def _copy_checkout(target: Path, source: Path) -> None:
 def _as_root(command: str) -> str:
     """Without sudo, which a minimal root does not have; with the packages beside the checkout."""
     assert command.startswith("sudo ")
-    return f"echo y | PACKAGES=/root/determined/packages {command.removeprefix('sudo ')}"
+    return f"PACKAGES=/root/determined/packages {command.removeprefix('sudo ')}"
 
 
 def test_an_image_has_no_identity_of_a_machine_and_enables_nothing(images: Files) -> None:

@@ -82,7 +82,7 @@ def test_a_role_is_given_shown_and_taken(person: Person, crew: str) -> None:
     assert "determined" in person.det("w", "list-members", "ruled by roles", "--yaml").out
     person.det("rbac", "unassign-role", "Editor", "-u", "determined", *of)
     gone = person.det("rbac", "unassign-role", "Editor", "-u", "determined", *of, code=1).err
-    assert "not given" in gone
+    assert "was not found" in gone
     assert "give either" in person.det("rbac", "assign-role", "Viewer", code=1).err
     person.det("w", "delete", "ruled by roles", "--yes")
     assert "ruled" not in person.det("rbac", "list-groups-roles", crew).out
