@@ -25,6 +25,8 @@ from tests.machine_state import (
 )
 
 ROOT = Path(__file__).parents[1]
+OWN_MARK = f"run-{os.getpid()}"
+"""The mark of a run; other workers run these tests too."""
 RUN, OTHER = 70, 80
 SLEEPS = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
 SLEEPS += "print(s.getsockname()[1], flush=True); time.sleep(600)"
@@ -100,7 +102,7 @@ def started() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process with a run's mark that listens, and its port."""
     with subprocess.Popen(
         [sys.executable, "-c", SLEEPS],
-        env={MARK: "a-run"},
+        env={MARK: OWN_MARK},
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -114,7 +116,7 @@ def test_a_process_is_found_by_its_mark_with_its_ports(
     started: tuple[subprocess.Popen[str], int],
 ) -> None:
     child, port = started
-    after = snapshot(ROOT, "a-run")
+    after = snapshot(ROOT, OWN_MARK)
     own = next(p for p in after.processes if p.pid == child.pid)
     assert own.is_marked
     before = after._replace(processes=tuple(p for p in after.processes if p.pid != child.pid))
@@ -135,7 +137,7 @@ def test_a_process_that_is_left_fails_a_run(
         assert parent.stdout is not None
         monkeypatch.setenv(MARK, "another-run")
         watch = LeftBehind(is_strict=False, patience_s=0, run=parent.pid)
-        monkeypatch.setenv(MARK, "a-run")
+        monkeypatch.setenv(MARK, OWN_MARK)
         session: Any = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
         watch.pytest_sessionfinish(session)
         assert session.exitstatus == pytest.ExitCode.OK
