@@ -2,14 +2,17 @@
 # root is kept where tests/kept_trees.py keeps others, in an archive named by a hash of the command that
 # makes it. Sets `work`, a directory that ends with the script, and `root`. `inside ACCOUNT HOME COMMAND`
 # runs a command in `directory`, with the network of this machine or, if `is_offline` is set, with none.
+# Where there can be no root, the script ends with SKIPPED_STATUS (0).
 name=$(basename "$0")
+skip() {
+  echo "$name is skipped: $1"
+  exit "${SKIPPED_STATUS:-0}"
+}
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap unshare >/dev/null; then
-  echo "$name is skipped: it needs root, debootstrap and unshare"
-  exit 0
+  skip "it needs root, debootstrap and unshare"
 fi
 if ! unshare --mount --pid --fork true 2>/dev/null; then
-  echo "$name is skipped: this machine allows no mount and process namespaces"
-  exit 0
+  skip "this machine allows no mount and process namespaces"
 fi
 work=$(mktemp -d /tmp/det-bare-XXXXXX)
 root=$work/root
@@ -27,8 +30,7 @@ else
   echo "$name: making a root of $release ..."
   "${made_by[@]}" "$root" >"$work/log" 2>&1 || {
     tail -5 "$work/log"
-    echo "$name is skipped: debootstrap could not make a root"
-    exit 0
+    skip "debootstrap could not make a root"
   }
   rm -rf "$root"/var/cache/apt/archives/*.deb
   tar -C "$root" -cf "$packed.part" . && mv "$packed.part" "$packed"

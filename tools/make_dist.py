@@ -44,7 +44,7 @@ class CannotRelease(Exception):
 
 
 class Commit(NamedTuple):
-    """What a release is made of."""
+    """The commit of a release."""
 
     digest: str
     made_at: int

@@ -7,6 +7,7 @@ python tools/release.py --publish REGISTRY     run the rest too; images and char
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
@@ -41,18 +42,20 @@ def steps(registry: str) -> list[Step]:
     wheel = f"dist/determined_platform-{VERSION}-py3-none-any.whl"
     sdist = f"dist/determined_platform-{VERSION}.tar.gz"
     files = (wheel, sdist, "dist/SHA256SUMS")
+    # A release is not made where this test would be skipped.
+    as_root = ("sudo", "env", "SKIPPED_STATUS=1") if os.geteuid() else ("env", "SKIPPED_STATUS=1")
     tags = {part: f"{registry}/determined-{part}:{VERSION}" for part in IMAGES}
     return [
         Step("files", (sys.executable, "tools/make_dist.py")),
-        Step("the wheel where there is no checkout", ("tests/installed.sh", "dist")),
+        Step("the wheel where there is no checkout", (*as_root, "tests/installed.sh", "dist")),
         *(
             Step(f"image of the {part}", ("deploy/build-image", part, tag), needs_network=True)
             for part, tag in tags.items()
         ),
-        Step("signatures", (sys.executable, "-m", "sigstore", "sign", *files), True),
+        Step("signatures", ("sigstore", "sign", *files), True),
         *(Step(f"push {tag}", ("docker", "push", tag), True) for tag in tags.values()),
         Step("chart", ("helm", "push", _chart(), f"oci://{registry}/charts"), True),
-        Step("packages", (sys.executable, "-m", "twine", "upload", wheel, sdist), True),
+        Step("packages", ("twine", "upload", wheel, sdist), True),
         Step(
             "page of the release",
             ("gh", "release", "create", f"v{VERSION}", "--notes-file", "dist/NOTES.md", *files),

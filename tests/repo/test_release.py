@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLIENTS = ("0.38.0", "0.38.1", "0.42.0")
 OTHER_PRODUCT = re.compile(
     r"pip install[^\n`'\"]*['\" ]determined(?![\w/.-])|(?<![\w./-])determined\[[a-z]"
+    r"|`determined`(?: and `[\w-]+`)? (?:is |are )?installed"
 )
 """An instruction that installs the distribution of 0.38.1, with or without extras."""
 INSTRUCTIONS = (
@@ -60,6 +61,7 @@ def test_no_instruction_installs_the_distribution_of_another_product() -> None:
         ("pip install 'determined[aws]'", True),
         ("the image needs determined[storage]", True),
         ("pip install --user determined==0.38.1", True),
+        ("with `determined` and `scikit-learn` installed", True),
         ("pip install 'determined-platform[aws]'", False),
         ("pip install dist/determined_platform-1.0.0b1-py3-none-any.whl", False),
         ("values = determined['id']", False),

@@ -68,5 +68,5 @@ def test_a_release_has_a_day_and_a_tag() -> None:
 
 def test_the_workflow_runs_the_same_command() -> None:
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
-    assert "make release PUBLISH=" in workflow
+    assert 'make release PUBLISH="$IMAGE_REGISTRY"\n' in workflow
     assert "make release\n" in workflow

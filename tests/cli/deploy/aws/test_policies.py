@@ -1,4 +1,4 @@
-"""`det deploy aws policies`: what it prints is on the page, and is what the product calls."""
+"""`det deploy aws policies` prints the policies of the page, with all calls of the product."""
 
 from __future__ import annotations
 
