@@ -40,7 +40,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, root)
     ignore = shutil.ignore_patterns("__pycache__", "*.js", "*.css", "*.html", "*.svg", "*.woff2")
-    for name in ("docs", "deploy", "examples", "requirements", "src"):
+    for name in ("docs", "deploy", "examples", "requirements", "src", "tools"):
         shutil.copytree(ROOT / name, root / name, ignore=ignore)
     shutil.rmtree(root / WEB_UI, ignore_errors=True)
     git(root, "init", "-q")

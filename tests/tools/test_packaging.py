@@ -1,14 +1,15 @@
-"""A wheel and an sdist carry the web UI that was built."""
+"""A wheel and an sdist carry the web UI that was built, and are refused without one."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(
         ROOT / "src/determined_master/api/webui", made / "src/determined_master/api/webui"
     )
+    hook = Path(build["hooks"]["custom"]["path"])
+    (made / hook.parent).mkdir()
+    shutil.copy(ROOT / hook, made / hook)
     write_web_ui(made / "src" / INSIDE)
     (made / "webui" / "node_modules").mkdir(parents=True)
     (made / "webui" / "package.json").write_text("{}")
@@ -51,7 +55,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def built(tree: Path, target: str, out: Path) -> Path:
+def build(tree: Path, target: str, out: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     command: Sequence[str] = (
         sys.executable,
         "-m",
@@ -62,7 +66,12 @@ def built(tree: Path, target: str, out: Path) -> Path:
         "-d",
         str(out),
     )
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    environment = {**os.environ, **settings}
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, env=environment)
+
+
+def built(tree: Path, target: str, out: Path, **settings: str) -> Path:
+    done = build(tree, target, out, **settings)
     assert done.returncode == 0, done.stderr
     (found,) = out.iterdir()
     return found
@@ -88,3 +97,40 @@ def test_an_sdist_carries_it_and_so_does_a_wheel_of_the_sdist(tree: Path, tmp_pa
     assert not (unpacked / "webui" / "node_modules").exists()
     with zipfile.ZipFile(built(unpacked, "wheel", tmp_path / "wheel")) as wheel:
         assert {f"{INSIDE}/{name}" for name in FILES} <= set(wheel.namelist())
+
+
+@pytest.fixture
+def bare(tree: Path) -> Iterator[Path]:
+    """The clone before its web UI is built."""
+    web_ui = tree / "src" / INSIDE
+    aside = web_ui.rename(tree / "aside")
+    yield tree
+    aside.rename(web_ui)
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_without_a_web_ui_neither_is_built_and_the_remedy_is_named(
+    bare: Path, target: str, tmp_path: Path
+) -> None:
+    refused = build(bare, target, tmp_path / "refused")
+    assert refused.returncode != 0
+    assert f"a master of this {target} would have none: run `make webui`" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not list((tmp_path / "refused").glob("*"))
+    assert built(bare, target, tmp_path / "allowed", DET_MAY_LACK_WEB_UI="1").is_file()
+
+
+def test_pip_prints_the_refusal(bare: Path, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", ".")
+    done = subprocess.run(
+        (*command, "--wheel-dir", str(tmp_path)), cwd=bare, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "run `make webui` in a clone first" in done.stdout + done.stderr
+
+
+def test_an_editable_installation_takes_a_web_ui_that_is_built_later(
+    bare: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(built(bare, "wheel:editable", tmp_path)) as wheel:
+        assert not [name for name in wheel.namelist() if name.startswith(INSIDE)]
