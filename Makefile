@@ -145,8 +145,8 @@ check-lock:  ## whether the lock files fit pyproject.toml and are at most a mont
 dist: $(STAMP)  ## the files of a release in dist/, from the last commit: the same commit, the same bytes
 	@$(BIN)/python tools/make_dist.py
 
-release: $(STAMP)  ## a release, without the steps that need the network; PUBLISH=REGISTRY runs them too
-	@$(BIN)/python tools/release.py $(if $(PUBLISH),--publish $(PUBLISH))
+release: $(STAMP)  ## a release, without the steps that need the network; PUBLISH=1 runs them too
+	@$(BIN)/python tools/release.py $(if $(PUBLISH),--publish)
 
 sbom: $(STAMP)  ## what is locked, as CycloneDX documents in build/sbom
 	@$(BIN)/python tools/make_sbom.py build/sbom

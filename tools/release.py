@@ -1,7 +1,9 @@
 """Makes a release; without --publish, everything but the steps that need the network.
 
-python tools/release.py                        build, install, write the notes; print the rest
-python tools/release.py --publish REGISTRY     run the rest too; images and chart go to REGISTRY
+python tools/release.py              build, install, write the notes; print the rest
+python tools/release.py --publish    run the rest too
+
+Images and chart go to the registry of `determined_wire/images.py`, which they name themselves.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tools.make_dist import CannotRelease, clean_commit  # noqa: E402
 
+from determined_wire import images  # noqa: E402
 from determined_wire.release import VERSION  # noqa: E402
 
 DIST = ROOT / "dist"
 NOTES = DIST / "NOTES.md"
-IMAGES = ("master", "agent")
 UNRELEASED = "(unreleased)"
 
 
@@ -37,14 +39,14 @@ class Step(NamedTuple):
     needs_network: bool = False
 
 
-def steps(registry: str) -> list[Step]:
+def steps() -> list[Step]:
     """All steps, in their order; nothing is published before everything is built and installed."""
     wheel = f"dist/determined_platform-{VERSION}-py3-none-any.whl"
     sdist = f"dist/determined_platform-{VERSION}.tar.gz"
     files = (wheel, sdist, "dist/SHA256SUMS")
     # A release is not made where this test would be skipped.
     as_root = ("sudo", "env", "SKIPPED_STATUS=1") if os.geteuid() else ("env", "SKIPPED_STATUS=1")
-    tags = {part: f"{registry}/determined-{part}:{VERSION}" for part in IMAGES}
+    tags = {part: images.published(part) for part in images.PARTS}
     return [
         Step("files", (sys.executable, "tools/make_dist.py")),
         Step("the wheel where there is no checkout", (*as_root, "tests/installed.sh", "dist")),
@@ -54,7 +56,7 @@ def steps(registry: str) -> list[Step]:
         ),
         Step("signatures", ("sigstore", "sign", *files), True),
         *(Step(f"push {tag}", ("docker", "push", tag), True) for tag in tags.values()),
-        Step("chart", ("helm", "push", _chart(), f"oci://{registry}/charts"), True),
+        Step("chart", ("helm", "push", _chart(), f"oci://{images.REGISTRY}/charts"), True),
         Step("packages", ("twine", "upload", wheel, sdist), True),
         Step(
             "page of the release",
@@ -86,7 +88,6 @@ def check_publishable(changelog: str, tags: Sequence[str]) -> None:
 
 
 def release(
-    registry: str,
     *,
     is_published: bool,
     changelog: str,
@@ -94,7 +95,7 @@ def release(
 ) -> None:
     """Run the steps, or print those that need the network."""
     text = notes_of(changelog, VERSION)
-    for step in steps(registry):
+    for step in steps():
         shown = shlex.join("python3" if word == sys.executable else word for word in step.command)
         if step.needs_network and not is_published:
             print(f"left out: {step.title}: {shown}", flush=True)
@@ -108,7 +109,7 @@ def release(
 def main(argv: Sequence[str] | None = None) -> int:
     """Make the release; the exit status."""
     parser = argparse.ArgumentParser(description="Make a release.")
-    parser.add_argument("--publish", metavar="REGISTRY", help="also run what needs the network")
+    parser.add_argument("--publish", action="store_true", help="also run what needs the network")
     args = parser.parse_args(argv)
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     try:
@@ -117,8 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             tags = _output("git", "tag", "--points-at", commit.digest).split()
             check_publishable(changelog, tags)
         release(
-            args.publish or "REGISTRY",
-            is_published=bool(args.publish),
+            is_published=args.publish,
             changelog=changelog,
             run=lambda command: subprocess.run(command, cwd=ROOT, check=True),
         )

@@ -13,6 +13,7 @@ import msgspec
 
 from determined_agent.container.trust import tls_variables
 from determined_agent.settings.options import PROXIES, Settings
+from determined_wire import images
 from determined_wire.agent_link import ContainerSpec, Device
 
 CONTAINER_RUN_DIR = "/run/determined"
@@ -112,8 +113,6 @@ def process_environment(
     return variables
 
 
-DEFAULT_IMAGES = "determinedai/"
-"""The images of configurations that name none begin so."""
 DEFAULT_SHM_BYTES = 4 * 2**30
 
 
@@ -121,7 +120,7 @@ def ignored_options(spec: ContainerSpec, *, may_switch_user: bool) -> list[str]:
     """List the options that the process runtime ignores, as the configuration names them."""
     ignored: Mapping[str, object] = {
         f"environment.image ({spec.image})": spec.image
-        and not spec.image.startswith(DEFAULT_IMAGES),
+        and not images.is_default_of_tasks(spec.image),
         "environment.add_capabilities": spec.add_capabilities,
         "environment.drop_capabilities": spec.drop_capabilities,
         "resources.devices": spec.devices,

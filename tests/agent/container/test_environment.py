@@ -18,6 +18,7 @@ from determined_agent.container.environment import (
     to_host_path,
 )
 from determined_agent.settings.options import SecuritySettings, Settings, TlsSettings
+from determined_wire import images
 from determined_wire.agent_link import Device, File, Mount, TaskUser
 
 HOST = HostEnvironment(
@@ -127,6 +128,10 @@ def test_each_task_sees_only_its_own_gpus() -> None:
 
 def test_only_options_in_use_are_listed_as_ignored() -> None:
     assert ignored_options(spec("pass"), may_switch_user=True) == []
+    for default in (images.published("task-cpu"), "determinedai/pytorch-ngc-dev:0736b6d"):
+        assert ignored_options(spec("pass", image=default), may_switch_user=True) == []
+    own = ignored_options(spec("pass", image="registry.example/own:1"), may_switch_user=True)
+    assert own == ["environment.image (registry.example/own:1)"]
     ignored = ignored_options(
         spec(
             "pass",

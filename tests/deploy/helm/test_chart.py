@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from tests.deploy.helm.rendering import (
 )
 
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
+from determined_wire import images
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.slow
@@ -304,9 +304,8 @@ def test_the_random_password_follows_the_rule_for_given_ones(tmp_path: Path) -> 
 
 @covers("helm-and-kubernetes 1.1.version")
 def test_the_image_is_that_of_this_version(tmp_path: Path) -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     container = container_of(render(VALUES["smallest"], tmp_path)[MASTER])
-    assert container["image"] == f"determinedai/determined-master:{version}"
+    assert container["image"] == images.published("master")
 
 
 def test_the_schema_has_every_key_of_the_values_and_of_task_container_defaults() -> None:

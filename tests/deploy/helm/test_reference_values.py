@@ -419,7 +419,12 @@ NOTES = {
         "1.1.0-dev0 is a development version",
         "",
     ),
-    "no published image": ({}, "No release of this project is published under determinedai", ""),
+    "the image of the release": ({}, "", "is published"),
+    "the registry of another product": (
+        {"imageRegistry": "determinedai"},
+        "No release of this project is published under determinedai: remove imageRegistry",
+        "",
+    ),
     "an image of one's own": ({"imageRegistry": "registry.example/lab"}, "", "is published"),
     "a scheduler": (
         {"defaultScheduler": "coscheduler"},

@@ -9,6 +9,8 @@ from tests.covers import covers
 from tests.domain.config.builders import ASHA, LAYERS, build
 
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
+from determined_wire.images import REGISTRY
+from determined_wire.release import VERSION
 
 CONFIG = build().config
 SHARED = {"type": "shared_fs", "host_path": "/s"}
@@ -17,9 +19,7 @@ POLICIES = [
     {"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"},
 ]
 IMAGES = {
-    "cpu": "determinedai/pytorch-ngc-dev:0736b6d",
-    "cuda": "determinedai/pytorch-ngc-dev:0736b6d",
-    "rocm": "determinedai/environments:rocm-5.6-pytorch-1.3-tf-2.10-rocm-mpich-0736b6d",
+    device: f"{REGISTRY}/determined-task-{device}:{VERSION}" for device in ("cpu", "cuda", "rocm")
 }
 NO_VARIABLES: dict[str, list[str]] = {"cpu": [], "cuda": [], "rocm": []}
 

@@ -15,15 +15,12 @@ from determined_master.domain.config.schema.containers import (
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import Boolean, Integer, Text, ValueType
 from determined_master.domain.config.sections.pod_spec import POD_SPEC
+from determined_wire import images
 
 DEVICE_TYPES = ("cpu", "cuda", "rocm")
 _KNOWN = {**dict.fromkeys(DEVICE_TYPES), "gpu": None}
 
-DEFAULT_IMAGES = {
-    "cpu": "determinedai/pytorch-ngc-dev:0736b6d",
-    "cuda": "determinedai/pytorch-ngc-dev:0736b6d",
-    "rocm": "determinedai/environments:rocm-5.6-pytorch-1.3-tf-2.10-rocm-mpich-0736b6d",
-}
+DEFAULT_IMAGES = {device: images.published(part) for device, part in images.TASK_PARTS.items()}
 
 
 def _per_device(
@@ -173,7 +170,11 @@ CAPABILITIES = ListOf(Text())
 
 ENVIRONMENT = Object(
     {
-        "image": Field(Image(), {}, "Container image, one for all device types or one for each."),
+        "image": Field(
+            Image(),
+            {},
+            "Image, one for all device types or one for each. Default: those of the release.",
+        ),
         "environment_variables": Field(Variables(), {}, "NAME=VALUE, in order."),
         "proxy_ports": Field(PROXY_PORTS, [], "Ports to reach through the master."),
         "ports": Field(

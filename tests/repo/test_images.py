@@ -1,0 +1,106 @@
+"""One registry and one name for each image, in everything that names the images of a release."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tools.release import steps
+
+from determined_master.domain.config.sections.environment import DEFAULT_IMAGES
+from determined_wire import images
+from determined_wire.release import VERSION
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy/helm/determined"
+OTHER = "determinedai"
+"""Where the images of 0.38.1 are."""
+MAY_NAME_THE_OTHER = {
+    "docs/differences.md": "the row about it",
+    "deploy/helm/determined/templates/NOTES.txt": "values of 0.38.1 may have it",
+    "src/determined_wire/images.py": "stored configurations have it",
+    "src/determined/cli/deploy/commands.py": "the default of an option that has no effect",
+    "src/determined/cli/deploy/start.py": "the same",
+}
+
+
+def texts() -> list[tuple[str, str]]:
+    """Path and content of all that users read or run."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "--", ":!tests", ":!webui/package-lock.json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    paths = [ROOT / name for name in listed.stdout.splitlines()]
+    return [
+        (str(path.relative_to(ROOT)), path.read_text(errors="replace"))
+        for path in paths
+        if path.is_file() and path.suffix not in (".png", ".woff2")
+    ]
+
+
+TEXTS = texts()
+
+
+def test_the_chart_has_the_registry_of_the_release() -> None:
+    values = YAML(typ="safe").load((CHART / "values.yaml").read_text())
+    assert values["imageRegistry"] == images.REGISTRY
+
+
+def test_default_images_of_tasks_are_those_of_the_release() -> None:
+    assert {
+        device: f"{images.REGISTRY}/determined-task-{device}:{VERSION}"
+        for device in ("cpu", "cuda", "rocm")
+    } == DEFAULT_IMAGES
+
+
+def test_a_release_publishes_each_image_that_anything_names() -> None:
+    pushed = {word for step in steps() if "push" in step.command for word in step.command}
+    assert {images.published(part) for part in images.PARTS} <= pushed
+    assert set(DEFAULT_IMAGES.values()) <= pushed
+    assert f"{images.REGISTRY}/determined-master:{VERSION}" in pushed
+
+
+def test_the_workflow_logs_in_to_that_registry() -> None:
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    assert "src/determined_wire/images.py" in workflow
+    assert images.REGISTRY not in workflow
+    assert "vars." not in workflow
+
+
+def test_texts_name_images_of_the_release_alone() -> None:
+    allowed = {images.published(part) for part in images.PARTS}
+    allowed |= {images.repository(part) for part in images.PARTS} | {images.REGISTRY}
+    name = re.compile(re.escape(images.REGISTRY) + r"[\w/.:-]*[\w]|" + re.escape(images.REGISTRY))
+    wrong = [
+        f"{path}: {found}"
+        for path, text in TEXTS
+        for found in name.findall(text)
+        if found not in allowed
+    ]
+    assert wrong == []
+
+
+def test_only_what_must_names_the_images_of_another_product() -> None:
+    named = {path for path, text in TEXTS if OTHER in text}
+    assert named == set(MAY_NAME_THE_OTHER)
+
+
+@pytest.mark.parametrize(
+    ("image", "is_default"),
+    [
+        *((image, True) for image in DEFAULT_IMAGES.values()),
+        (f"{images.REGISTRY}/determined-task-cuda:0.9", True),
+        ("determinedai/pytorch-ngc-dev:0736b6d", True),
+        ("determinedai/environments:rocm-5.6-pytorch-1.3-tf-2.10-rocm-mpich-0736b6d", True),
+        (f"{images.REGISTRY}/determined-agent:{VERSION}", False),
+        ("registry.example/determined-task-cpu:1", False),
+        ("", False),
+    ],
+)
+def test_images_that_nobody_has_chosen_are_recognized(image: str, is_default: bool) -> None:
+    assert images.is_default_of_tasks(image) is is_default
