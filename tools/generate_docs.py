@@ -19,6 +19,7 @@ from tools.permissions_page import permissions_page  # noqa: E402
 from tools.security_page import security_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
 from tools.states_page import states_page  # noqa: E402
+from tools.webui_rules import webui_rules  # noqa: E402
 
 from determined_master.api.http.access import Need  # noqa: E402
 from determined_master.api.http.openapi import document  # noqa: E402
@@ -31,6 +32,7 @@ SETTINGS = Path("docs/reference/settings.md")
 CONFIG = Path("docs/reference/experiment-config.md")
 STATES = Path("docs/architecture/states.md")
 OPENAPI = Path("webui/openapi.json")
+RULES = Path("webui/src/data/rules.ts")
 BOUNDS = Path("docs/reference/bounds.md")
 SECURITY = Path("docs/security.md")
 PERMISSIONS = Path("docs/reference/permissions.md")
@@ -118,6 +120,7 @@ def _pages() -> dict[Path, str]:
         CONFIG: config_page(),
         STATES: states_page(),
         OPENAPI: openapi(),
+        RULES: webui_rules(),
         PERMISSIONS: permissions_page(),
         SECURITY: security_page(),
         BOUNDS: bounds_page(),

@@ -243,6 +243,7 @@ def routes() -> dict[tuple[str, str], tuple[int, Any]]:
     served: dict[tuple[str, str], tuple[int, Any]] = {
         ("GET", "/info"): (200, INFO),
         ("GET", f"{api}/master"): (200, MASTER),
+        ("GET", "/api/ui/v1/rules"): (200, {"password": {"pattern": ".{8}", "text": "give 8"}}),
         ("GET", f"{api}/master/config"): (200, {"config": {"port": 8080, "db": None}}),
         ("GET", f"{api}/master/logs"): (
             200,

@@ -64,6 +64,7 @@ from determined_master.api.ui import generic_tasks as ui_generic_tasks
 from determined_master.api.ui import importance as ui_importance
 from determined_master.api.ui import overview as ui_overview
 from determined_master.api.ui import registrations as ui_registrations
+from determined_master.api.ui import rules as ui_rules
 from determined_master.api.ui import run_groups as ui_run_groups
 from determined_master.api.ui import series as ui_series
 from determined_master.api.ui import stories as ui_stories
@@ -153,6 +154,7 @@ MODULES = (
     ui_events,
     ui_acts,
     ui_what_if,
+    ui_rules,
     proxy,
 )
 """Add a module of routes here; `make docs` then updates `docs/api-status.md`."""

@@ -11,7 +11,7 @@ from determined.cli import connect, errors, pagination, trust
 from determined.cli.declare import Command, arg, flag
 from determined.cli.output import show
 from determined.cli.user import edit
-from determined.common.api import authentication
+from determined.common.api import BaseSession, authentication
 from determined.common.api import errors as api_errors
 
 _HERE = "determined.cli.user.commands"
@@ -129,13 +129,12 @@ def create(args: argparse.Namespace) -> None:
     session = connect.session(args)
     password = args.password
     if password is None and not args.remote:
-        password = _new_password(args.username)
-    elif password:
-        _check_new(password)
+        password = _password(f"New password for user '{args.username}': ")
+        _confirm(password)
     user = {"username": args.username, "admin": args.admin, "active": True, "remote": args.remote}
     body: Dict[str, Any] = {"user": user}
-    if password:
-        body.update(password=authentication.salt_and_hash(password), isHashed=True)
+    if password or not args.remote:
+        body.update(_fields_of(session, password))
     session.post("/api/v1/users", json=body)
     print(f"Created user '{args.username}'")
 
@@ -151,17 +150,18 @@ def change_password(args: argparse.Namespace) -> None:
     target = args.target_user or me["username"]
     user = me if target == me["username"] else edit.named(session, target)
     is_active = authentication.TokenStore(session.master).active_user in (None, target)
-    password = _new_password(target)
-    path, hashed = f"/api/v1/users/{user['id']}/password", authentication.salt_and_hash(password)
+    password = _password(f"New password for user '{target}': ")
+    path, fields = f"/api/v1/users/{user['id']}", _fields_of(session, password)
+    _confirm(password)
     try:
-        session.post(path, json=hashed)
+        session.patch(path, json=fields)
     except api_errors.ForbiddenException:
         if target != me["username"]:
             raise
         # A user's own password needs a recent login with the old one.
         old = _password(f"Current password for user '{target}': ")
         _log_in(args, target, old, becomes_active=is_active)
-        connect.session(args).post(path, json=hashed)
+        connect.session(args).patch(path, json=fields)
     print(f"Changed the password of '{target}'")
     if target == me["username"]:
         _log_in(args, target, password, becomes_active=is_active)
@@ -198,17 +198,14 @@ def _prompt_username() -> str:
     return name
 
 
-def _new_password(username: str) -> str:
-    first = _password(f"New password for user '{username}': ")
-    _check_new(first)
-    if sys.stdin.isatty() and _password("Confirm password: ") != first:
+def _confirm(password: str) -> None:
+    if sys.stdin.isatty() and _password("Confirm password: ") != password:
         raise errors.CliError("the two passwords differ; nothing was changed")
-    return first
 
 
-def _check_new(password: str) -> None:
+def _fields_of(session: BaseSession, password: str) -> Dict[str, Any]:
     try:
-        authentication.check_new_password(password)
+        return authentication.new_password(session, password)
     except ValueError as error:
         raise errors.CliError(str(error)) from None
 

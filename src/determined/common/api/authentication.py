@@ -10,12 +10,13 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import sys
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from determined.common.api import _retry, errors
 from determined.common.api._address import canonicalize_master_url
-from determined.common.api._session import Session, UnauthSession
+from determined.common.api._session import BaseSession, Session, UnauthSession
 from determined.common.api.certs import Cert
 
 _SALT = "GubPEmmotfiK9TMD6Zdw"
@@ -30,22 +31,20 @@ class Options:
     max_retries: Any = _retry.DEFAULT
 
 
-MIN_PASSWORD_CHARACTERS = 8
-"""Of new passwords. The master cannot count them: it gets the hashed form."""
+def new_password(session: BaseSession, password: str) -> Dict[str, Any]:
+    """The fields of a request that gives a user this password.
 
-
-def check_new_password(password: str) -> None:
-    """Return if a user may get this password.
+    The master gets the hashed form and cannot count its characters, so it is asked for its rule.
+    0.38.1 has none.
 
     Raises:
-        ValueError: the password is blank or too short.
+        ValueError: the master's rule refuses it.
     """
-    if not password:
-        raise ValueError("a password cannot be blank")
-    if len(password) < MIN_PASSWORD_CHARACTERS:
-        raise ValueError(
-            f"the password has {len(password)} characters: give at least {MIN_PASSWORD_CHARACTERS}"
-        )
+    with contextlib.suppress(errors.NotFoundException):
+        rule = session.get("/api/ui/v1/rules").json()["password"]
+        if not re.match(rule["pattern"], password):
+            raise ValueError(f"the password has {len(password)} characters: {rule['text']}")
+    return {"password": salt_and_hash(password), "isHashed": True}
 
 
 def salt_and_hash(password: str) -> str:

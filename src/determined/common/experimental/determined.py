@@ -71,15 +71,14 @@ class Determined(registry.Registry):
         """Create a user.
 
         Raises:
-            ValueError: the user is not remote and has no password, or it is too short.
+            ValueError: the user is not remote and has no password, or the master refuses it.
         """
         if not password and not remote:
             raise ValueError(f"user {username!r} needs a password that is not blank")
         fields = {"username": username, "admin": admin, "active": True, "remote": remote}
         body: Dict[str, Any] = {"user": fields}
         if password:
-            authentication.check_new_password(password)
-            body.update(password=authentication.salt_and_hash(password), isHashed=True)
+            body.update(authentication.new_password(self._session, password))
         return self._user(self._session.post("/api/v1/users", json=body).json()["user"])
 
     def get_user_by_id(self, user_id: int) -> users.User:

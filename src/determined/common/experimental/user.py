@@ -37,11 +37,9 @@ class User:
         """Set the password, which ends all sessions of the user.
 
         Raises:
-            ValueError: it is too short.
+            ValueError: the master refuses it.
         """
-        authentication.check_new_password(new_password)
-        hashed = authentication.salt_and_hash(new_password)
-        self._session.post(f"/api/v1/users/{self.user_id}/password", json=hashed)
+        self._patch(authentication.new_password(self._session, new_password))
 
     def activate(self) -> None:
         """Let the user log in again."""

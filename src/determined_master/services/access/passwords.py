@@ -10,13 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from determined_master.domain.access.passwords import refusal
 from determined_master.domain.errors import InvalidArgument, ResourceExhausted
 
 CLIENT_SALT = "GubPEmmotfiK9TMD6Zdw"
 """The salt that clients have hashed passwords with since ever; no secret."""
-
-MIN_CHARACTERS = 8
-"""Of new passwords; a client that sends the hashed form checks this itself."""
 
 MAX_WAITING = 64
 """Checks that may wait for a thread; each takes tens of milliseconds of a core."""
@@ -42,14 +40,12 @@ def new_hashed_form(password: str, *, is_hashed: bool) -> str:
     """The client's form of a new password.
 
     Raises:
-        InvalidArgument: the password is blank, or is in the clear and too short.
+        InvalidArgument: the password is blank, or in the clear and refused. A client that sends
+            the hashed form has asked for the rule.
     """
-    hashed = hashed_form(password, is_hashed=is_hashed)
-    if not is_hashed and len(password) < MIN_CHARACTERS:
-        raise InvalidArgument(
-            f"the password has {len(password)} characters: give at least {MIN_CHARACTERS}"
-        )
-    return hashed
+    if not is_hashed and (text := refusal(password)) is not None:
+        raise InvalidArgument(text)
+    return hashed_form(password, is_hashed=is_hashed)
 
 
 class Passwords:

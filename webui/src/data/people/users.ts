@@ -1,6 +1,7 @@
 /** Users as an administrator changes them. */
 import { answer, api, type Schemas } from "@/api/client";
 
+import { rules } from "../rules";
 import type { User } from "../session";
 
 export type { User };
@@ -15,12 +16,10 @@ export interface UserDraft {
   agent: AgentUserGroup | undefined;
 }
 
-/** Why a password is too weak; the master itself does not check it. */
-export function weakness(password: string): string | undefined {
-  if (password.length < 8) return "A password has at least 8 characters.";
-  if (!/[a-z]/.test(password) || !/[A-Z]/.test(password) || !/\d/.test(password))
-    return "A password has a lower-case letter, an upper-case letter and a digit.";
-  return undefined;
+/** Why the master refuses a password. */
+export function passwordRefusal(password: string): string | undefined {
+  const { pattern, text } = rules.password;
+  return new RegExp(pattern, "u").test(password) ? undefined : `The password is refused: ${text}.`;
 }
 
 export async function createUser(draft: UserDraft): Promise<User> {

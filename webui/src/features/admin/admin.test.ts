@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { membersOf } from "@/data/people/groups";
 import { tokenState } from "@/data/people/tokens";
-import { weakness } from "@/data/people/users";
+import { passwordRefusal } from "@/data/people/users";
 
 import { agentOf, agentRefusal, draftOf } from "./AgentFields";
 import { filterUsers } from "./users/filter";
@@ -38,10 +38,11 @@ describe("user and group of the tasks", () => {
   });
 });
 
-it("names what a weak password lacks", () => {
-  expect(weakness("Short1")).toMatch(/8 characters/);
-  expect(weakness("alllowercase1")).toMatch(/upper-case/);
-  expect(weakness("Longenough1")).toBeUndefined();
+it("refuses the passwords that the master refuses", () => {
+  for (const password of ["Short-1", " ".repeat(12), "🦊".repeat(7)])
+    expect(passwordRefusal(password)).toMatch(/8 characters/);
+  for (const password of ["all lower case", "12345678", "🦊".repeat(8)])
+    expect(passwordRefusal(password)).toBeUndefined();
 });
 
 it("tells the states of tokens apart", () => {

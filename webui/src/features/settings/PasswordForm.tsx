@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { messageOf } from "@/api/errors";
 import { changePassword, WrongPassword } from "@/data/people/password";
-import { weakness } from "@/data/people/users";
+import { passwordRefusal } from "@/data/people/users";
 import { useSession, type User } from "@/data/session";
 import { Button } from "@/ui/button/Button";
 import { toast } from "@/ui/feedback/toast";
@@ -17,7 +17,7 @@ export function PasswordForm({ user }: { user: User }) {
   const [failure, setFailure] = useState("");
   const [isBusy, setBusy] = useState(false);
   if (user.remote) return <p className="hint">An identity provider checks your password.</p>;
-  const weak = weakness(next);
+  const weak = passwordRefusal(next);
   const refusal = isBusy
     ? "The master is asked."
     : (weak ?? (next === repeated ? undefined : "The new passwords differ."));
@@ -52,7 +52,6 @@ export function PasswordForm({ user }: { user: User }) {
         label="New password"
         type="password"
         autoComplete="new-password"
-        hint="At least 8 characters with a lower-case letter, an upper-case letter and a digit"
         value={next}
         error={next ? weak : undefined}
         onChange={(event) => setNext(event.target.value)}

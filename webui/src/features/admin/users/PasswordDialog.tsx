@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { keys } from "@/data/keys";
-import { patchUser, weakness, type User } from "@/data/people/users";
+import { patchUser, passwordRefusal, type User } from "@/data/people/users";
 import { TextField } from "@/ui/field/Field";
 import { toast } from "@/ui/feedback/toast";
 import { FormDialog } from "@/ui/overlay/FormDialog";
@@ -9,7 +9,7 @@ import { FormDialog } from "@/ui/overlay/FormDialog";
 export function PasswordDialog({ user, onClose }: { user: User; onClose(): void }) {
   const [password, setPassword] = useState("");
   const [repeated, setRepeated] = useState("");
-  const weak = weakness(password);
+  const weak = passwordRefusal(password);
   return (
     <FormDialog
       title={`Set a password for ${user.username}`}

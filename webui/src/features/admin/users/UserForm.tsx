@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { keys } from "@/data/keys";
-import { changeGroups, createUser, patchUser, weakness, type User } from "@/data/people/users";
+import { changeGroups, createUser, patchUser, passwordRefusal, type User } from "@/data/people/users";
 import { groupKeys, useGroups } from "@/data/people/groups";
 import { useSession } from "@/data/session";
 import { Checkbox, TextField } from "@/ui/field/Field";
@@ -24,7 +24,7 @@ export function UserForm({ user, onClose }: { user?: User; onClose(): void }) {
   const memberOf = user ? own.map(({ group }) => group?.groupId ?? 0) : [];
   const [chosen, setChosen] = useState<Set<number>>();
   const inGroups = chosen ?? new Set(memberOf);
-  const weak = !user && !remote ? weakness(password) : undefined;
+  const weak = !user && !remote ? passwordRefusal(password) : undefined;
   const submit = async () => {
     const agentUserGroup = agentOf(agent);
     let id = user?.id;
@@ -59,7 +59,6 @@ export function UserForm({ user, onClose }: { user?: User; onClose(): void }) {
           label="Password"
           type="password"
           autoComplete="new-password"
-          hint="At least 8 characters with a lower-case letter, an upper-case letter and a digit"
           value={password}
           error={password ? weak : undefined}
           onChange={(event) => setPassword(event.target.value)}
