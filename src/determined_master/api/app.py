@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -50,6 +50,7 @@ from determined_master.domain.errors import (
 )
 from determined_master.ports.agents import WebSocket
 from determined_master.ports.authentication import Authenticator
+from determined_master.server.loop_shares import LoopShares
 from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
@@ -104,6 +105,7 @@ class Api:
         self._idle = IdleConnections()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._turns = RequestTurns()
+        self._shares = LoopShares()
         self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:
@@ -145,11 +147,8 @@ class Api:
             if isinstance(target, Endpoint):
                 raise Unimplemented("Not Implemented")
             self._check_use(target.route, caller, http)
-            if target.is_costly(http):
-                async with self._turns.take(caller.user_id):
-                    await self._answer(target, caller, http, match.values, receive, send)
-            else:
-                await self._answer(target, caller, http, match.values, receive, send)
+            answer = self._answer(target, caller, http, match.values, receive, send)
+            await self._do(caller, answer, is_costly=target.is_costly(http))
         except DetError as error:
             if isinstance(error, RoleMissing):
                 error = await self._guard.with_name(caller, error)
@@ -158,6 +157,22 @@ class Api:
             return
         except Exception as error:
             await gateway.send_error(send, _unexpected(http, error))
+
+    async def _do(
+        self, caller: Caller, answer: Coroutine[Any, Any, None], *, is_costly: bool
+    ) -> None:
+        """Answer an admitted request within the shares that its user has of loop and database."""
+        if not caller.user_id:
+            await answer
+            return
+        if not is_costly:
+            await self._shares.run(caller.user_id, answer)
+            return
+        try:
+            async with self._turns.take(caller.user_id):
+                await self._shares.run(caller.user_id, answer)
+        finally:
+            answer.close()  # if it had no turn
 
     async def _answer(
         self,
@@ -254,11 +269,8 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         caller = await self._plain_caller(route, http)
-        if not (route.has_large_body and http.user_id):
-            await self._answer_plain(route, caller, http, values, receive, send)
-            return
-        async with self._turns.take(caller.user_id):
-            await self._answer_plain(route, caller, http, values, receive, send)
+        answer = self._answer_plain(route, caller, http, values, receive, send)
+        await self._do(caller, answer, is_costly=route.has_large_body and bool(http.user_id))
 
     async def _answer_plain(
         self,

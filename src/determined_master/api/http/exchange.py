@@ -12,6 +12,7 @@ from isal import igzip
 
 from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
 from determined_master.api.upstream.connection import Header
+from determined_master.ports import answered_request
 from determined_master.server.proxied_http import TAKEOVER
 from determined_master.server.whole_answers import FixedHeaders, send_whole
 
@@ -188,7 +189,7 @@ async def compress(body: bytes, threads: Executor) -> bytes:
 
 
 async def while_connected(
-    receive: Receive, work: Coroutine[Any, Any, None], stay: Stay = AS_LONG_AS_THEY_LIKE
+    receive: Receive, answer: Coroutine[Any, Any, None], stay: Stay = AS_LONG_AS_THEY_LIKE
 ) -> None:
     """Send an answer of unknown length, until it ends or the client goes away.
 
@@ -196,7 +197,9 @@ async def while_connected(
         DetError: the client is not welcome any more.
     """
     gone = asyncio.create_task(_wait_for_disconnect(receive))
-    sending = asyncio.create_task(work)
+    request = answered_request.current()
+    part = answer if request is None else request.in_own_task(answer)
+    sending = asyncio.ensure_future(part)
     try:
         await stay.first_of({gone, sending})
         if sending.done():

@@ -43,11 +43,15 @@ async def get_project_columns(
     return wire.GetProjectColumnsResponse(columns=columns)
 
 
+_LOCATIONS = {each.name.removeprefix("LOCATION_TYPE_"): each for each in LocationType}
+_TYPES = {each.name.removeprefix("COLUMN_TYPE_"): each for each in ColumnType}
+
+
 def _column(column: ListedColumn) -> ProjectColumn:
     return ProjectColumn(
         column=column.name,
-        location=LocationType[f"LOCATION_TYPE_{column.place}"],
-        type=ColumnType[f"COLUMN_TYPE_{column.type}"],
+        location=_LOCATIONS[column.place],
+        type=_TYPES[column.type],
         display_name=column.title,
     )
 

@@ -109,7 +109,8 @@ def replaced_resources(options: ClusterOptions) -> frozenset[str]:
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
     """The slots that stand for usage by others: free numbers from the end."""
     wanted = min(math.ceil(foreign), devices)
-    free = [n for n in reversed(range(devices)) if n not in set(own)]
+    busy = set(own)
+    free = [n for n in reversed(range(devices)) if n not in busy]
     return frozenset(free[:wanted])
 
 

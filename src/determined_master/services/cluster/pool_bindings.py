@@ -94,7 +94,7 @@ class PoolBindings:
         async with self._db.acquire() as conn:
             bound = await rows.list_workspaces_of(conn, name)
         seen = access.visible(caller, "workspace")
-        return bound if seen is None else [i for i in bound if i in set(seen)]
+        return bound if seen is None else sorted(set(bound).intersection(seen))
 
     async def pools_of(self, caller: Caller, workspace_id: int) -> list[str]:
         """Pools that tasks of a workspace may use, in the order of the settings.

@@ -58,7 +58,8 @@ class ExperimentBulk:
                     ids=asked, project_id=selection.project_id, workspace_ids=seen
                 )
                 found = await list_ids(conn, wanted) if asked else []
-                missing = [i for i in asked if i not in set(found)]
+                present = set(found)
+                missing = [i for i in asked if i not in present]
         results = [Result(i, f"experiment '{i}' not found") for i in missing]
         for experiment_id in found:
             results.append(await _try(caller, experiment_id, act))

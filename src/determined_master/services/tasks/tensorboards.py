@@ -131,6 +131,7 @@ async def _experiments_of(conn: Conn, trial_ids: Sequence[int]) -> list[int]:
 
 
 def _check_found(kind: str, asked: Sequence[int], found: Sequence[int]) -> None:
-    missing = [i for i in asked if i not in set(found)]
+    present = set(found)
+    missing = [i for i in asked if i not in present]
     if missing:
         raise NotFound(f"{kind} '{missing[0]}' not found")

@@ -195,7 +195,7 @@ class WorkspaceNamespaces:
         async with self._db.acquire() as conn:
             found = await rows.list_unbound(conn, self.managers)
         seen = access.visible(caller, "workspace")
-        return found if seen is None else [id for id in found if id in set(seen)]
+        return found if seen is None else sorted(set(found).intersection(seen))
 
     async def make_for(self, caller: Caller, workspace_ids: Sequence[int]) -> None:
         """Bind workspaces to namespaces of their own wherever they use the default one.
