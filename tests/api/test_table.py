@@ -71,6 +71,7 @@ def test_the_routes_that_need_no_token_are_these() -> None:
         ("WS", "/agents"),
         ("POST", "/agents/starts"),
         ("GET", "/agent/wheel"),
+        ("GET", "/agent/packages"),
     }
 
 

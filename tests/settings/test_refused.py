@@ -109,6 +109,10 @@ CASES = {
         "retention_policy: {schedule: 61 * * * *}",
         "root.retention_policy.schedule: the minute field must be 0 to 59, it has 61",
     ),
+    "7 no wheels": (
+        "wheelhouse: /nope",
+        "root.wheelhouse: must be a directory of wheels but found '/nope'",
+    ),
     "7 logos": (
         "ui_customization: {logo_paths: {dark_vertical: /nope}}",
         "root.ui_customization.logo_paths.dark_vertical: there is no file",

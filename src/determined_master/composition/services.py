@@ -33,6 +33,7 @@ from determined_master.services.cluster.web_ui import WebUi
 from determined_master.services.configs.defaults import cluster_priorities, storage_access
 from determined_master.services.configs.policies import ConfigPolicies
 from determined_master.services.configs.templates import Templates
+from determined_master.services.containers.agent_packages import AgentPackages
 from determined_master.services.containers.agent_wheel import AgentWheel
 from determined_master.services.containers.harness import Harness
 from determined_master.services.experiments.bulk import ExperimentBulk
@@ -260,5 +261,6 @@ def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple
         AgentHistories(base.db, guard, backends.runner.agents),
         JoinTokens(base.db, base.cluster.secret, pools),
         AgentWheel(),
+        AgentPackages(base.settings.wheelhouse),
         MachineStarts(base.db, pools),
     )

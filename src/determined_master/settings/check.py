@@ -227,6 +227,9 @@ def _check_others(settings: Settings, report: ProblemReport) -> None:
     schedule = retention.schedule
     if schedule is not None:
         _check_schedule(schedule, "root.retention_policy.schedule", report)
+    if settings.wheelhouse and not os.path.isdir(settings.wheelhouse):
+        text = f"must be a directory of wheels but found {settings.wheelhouse!r}"
+        report.problem("root.wheelhouse", text)
     logos = settings.ui_customization.logo_paths
     for name in logos.__struct_fields__ if logos else ():
         path = getattr(logos, name)

@@ -103,6 +103,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Kubernetes clusters besides the first manager, which is the default."),
     ] = None
     config_limits: ConfigLimits = ConfigLimits()
+    wheelhouse: Annotated[
+        str,
+        Meta(
+            description=(
+                "Directory of the wheels that machines on demand install beside the agent's, so "
+                "that they need no package index. Empty: they use pip's."
+            )
+        ),
+    ] = ""
     launch_error: Annotated[
         bool, Meta(description="Whether a request larger than the cluster is refused.")
     ] = True

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import subprocess
 import sys
+import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests import wheelhouses
 from tests.api.client import Answer, Client
 from tests.api.cluster.test_pool_machines import POOLS, TYPES
 from tests.api.master import PASSWORD, SETTINGS, running_services
@@ -20,14 +23,17 @@ from tests.domain.builders import T0
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
+from determined_master.domain.errors import Unavailable
 from determined_master.domain.machines.scaling import Machine
 from determined_master.domain.machines.starts import MachineStart
 from determined_master.ports.machines import MachineSite
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.cluster.join_tokens import machine_token
+from determined_master.services.containers.agent_packages import AgentPackages
 from determined_master.store.cluster import machines as rows
 from determined_master.store.db import Address, Database
+from determined_wire import locked
 
 REPORT = {"pool": "east", "agent_id": "i-1", "step": "image"}
 
@@ -47,6 +53,10 @@ class Master:
     async def wheel(self, token: str) -> Answer:
         self._client.token = token
         return await self._client("GET", "/agent/wheel")
+
+    async def packages(self, token: str) -> Answer:
+        self._client.token = token
+        return await self._client("GET", "/agent/packages")
 
     async def starts(self) -> dict[str, MachineStart]:
         async with self._db.acquire() as conn:
@@ -150,3 +160,47 @@ async def test_the_wheel_of_the_agent_is_given_to_who_shows_the_token(
     )
     assert name.split("-")[1] in version.stdout, version.stderr
     assert not (target / "determined_master").exists()
+
+
+async def test_without_a_wheelhouse_machines_get_an_empty_archive_of_packages(
+    master: Master,
+) -> None:
+    for token in ("", master.user):
+        assert (await master.packages(token)).status == 401
+    answer = await master.packages(master.join)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/x-tar")
+    with tarfile.open(fileobj=io.BytesIO(answer.body)) as archive:
+        assert archive.getnames() == []
+
+
+async def test_the_wheels_of_the_agents_packages_are_given_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = tmp_path / "wheels"
+    lock = wheelhouses.fill(house, "base", "agent", "storage", "gcp")
+    monkeypatch.setattr(locked.pkgutil, "get_data", lambda *_: lock.encode())
+    (house / "evil-1.0-py3-none-any.whl").write_bytes(b"no locked one")
+    body = b"".join([piece async for piece in await AgentPackages(str(house)).archive()])
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        names = archive.getnames()
+        for name in names:
+            member = archive.extractfile(name)
+            assert member is not None
+            assert member.read() == (house / name).read_bytes()
+    packages = {name.partition("-")[0] for name in names}
+    assert {"msgspec", "websockets", "obstore", "urllib3"} <= packages
+    assert not packages & {"evil", "google_auth", "pyasn1"}
+
+
+async def test_a_wheelhouse_that_lacks_a_package_is_named_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = tmp_path / "wheels"
+    lock = wheelhouses.fill(house, "base", "agent", "storage")
+    monkeypatch.setattr(locked.pkgutil, "get_data", lambda *_: lock.encode())
+    [path] = house.glob("msgspec-*")
+    path.write_bytes(b"of another build")
+    with pytest.raises(Unavailable, match=r"wheels has no wheel .* msgspec==.*: run `python -m "):
+        await AgentPackages(str(house)).archive()
+    with pytest.raises(Unavailable, match="nowhere is not a directory"):
+        await AgentPackages(str(tmp_path / "nowhere")).archive()

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import psutil
 import pytest
+from tests import wheelhouses
 from tests.agent_link import listening, until
 from tests.backends.cloud.http_servers import Quiet, serving
 from tests.backends.cloud.start_of_machine import Container, Machine
@@ -27,6 +28,7 @@ from determined_master.backends.cloud.machine_journal import (
 )
 from determined_master.backends.cloud.start_script import PLACE, start_script
 from determined_master.domain.machines.starts import STEPS
+from determined_wire import wheelhouse
 from determined_wire.locked import requirements
 from determined_wire.wheel import AGENT, Wheel, build
 
@@ -35,19 +37,25 @@ PYTHON = f'exec {sys.executable} "$@"'
 
 
 class Wheels(Quiet):
-    """A master that gives the wheel to who shows the token."""
+    """A master that gives the wheel, and what it needs, to who shows the token."""
 
     wheel: ClassVar[Wheel]
+    packages: ClassVar[Sequence[Path]] = ()
 
     def do_GET(self) -> None:
-        """The wheel."""
-        if self.headers["Authorization"] != f"Bearer {TOKEN}" or self.path != "/agent/wheel":
+        """The wheel, or the packages."""
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
             return self.reply(401, b"{}")
+        content = self.wheel.content
+        if self.path == "/agent/packages":
+            content = b"".join(wheelhouse.archive(self.packages))
+        elif self.path != "/agent/wheel":
+            return self.reply(404, b"{}")
         self.send_response(200)
         self.send_header("Content-Disposition", f'attachment; filename="{self.wheel.name}"')
-        self.send_header("Content-Length", str(len(self.wheel.content)))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(self.wheel.content)
+        self.wfile.write(content)
         return None
 
     def do_POST(self) -> None:
@@ -306,6 +314,51 @@ def test_a_package_with_other_content_than_the_locked_one_is_not_installed(
     assert "DO NOT MATCH THE HASHES" in done.stderr
     site = machine.root / PLACE.lstrip("/") / "environment"
     assert list(site.rglob("argcomplete")) == []
+
+
+async def test_with_the_masters_wheels_a_machine_starts_without_a_package_index(
+    machine: Machine, listener: Any, tmp_path: Path
+) -> None:
+    house = tmp_path / "wheels"
+    lock = wheelhouses.fill(house, "base", "agent", "storage")
+    served = {
+        "wheel": wheelhouses.with_lock(build(AGENT), lock),
+        "packages": sorted(house.iterdir()),
+    }
+    # Neither an index nor packages of the tests.
+    machine.environment = {"PIP_NO_INDEX": "1"}
+    door = Remembering()
+    backend = opened(listener, door)
+    with serving(type("OfWheels", (Wheels,), served)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        told = boot(
+            image="",
+            master_host="127.0.0.1",
+            master_port=port,
+            agent_config='{"container_runtime": "process"}',
+        )
+        script = start_script(told).replace(f"PORT=%q\\n' {port}", f"PORT=%q\\n' {listener.port}")
+        done = machine.run(script)
+    assert done.returncode == 0, done.stderr
+    await until(lambda: any(a.is_connected for a in backend.agents()), what="the agent")
+    environment = machine.root / PLACE.lstrip("/") / "environment"
+    assert list(environment.rglob("websockets/__init__.py"))
+
+
+def test_a_wheel_that_the_master_lacks_is_named(machine: Machine, tmp_path: Path) -> None:
+    machine.environment = {}
+    house = tmp_path / "wheels"
+    lock = wheelhouses.fill(house, "base", "agent", "storage")
+    served = {
+        "wheel": wheelhouses.with_lock(build(AGENT), lock),
+        "packages": [path for path in sorted(house.iterdir()) if "msgspec" not in path.name],
+    }
+    with serving(type("OfWheels", (Wheels,), served)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        done = machine.run(start_script(boot(image="", master_host="127.0.0.1", master_port=port)))
+    assert done.returncode == 1
+    assert "cannot be installed from the wheels of the master's setting wheelhouse" in done.stderr
+    assert "No matching distribution found for msgspec" in done.stderr
 
 
 TOOLKIT_CURL = """

@@ -12,6 +12,7 @@ from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.machines.starts import MAX_DETAIL, MachineStart, StartStep
 from determined_master.services.cluster.join_tokens import JoinTokens
 from determined_master.services.cluster.machine_starts import MachineStarts
+from determined_master.services.containers.agent_packages import AgentPackages
 from determined_master.services.containers.agent_wheel import AgentWheel
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -51,3 +52,12 @@ async def agent_wheel(call: Call, wheels: AgentWheel, join_tokens: JoinTokens) -
         content_type="application/zip",
         headers=(("content-disposition", f'attachment; filename="{wheel.name}"'),),
     )
+
+
+@plain_route(
+    "GET", "/agent/packages", access=SIGNED_IN, authenticates=True, produces="application/x-tar"
+)
+async def agent_packages(call: Call, packages: AgentPackages, join_tokens: JoinTokens) -> Reply:
+    """What that wheel needs, from the setting `wheelhouse`; without it an empty archive."""
+    join_tokens.pool_of(call.http.authorization)
+    return Reply(body=await packages.archive(), content_type="application/x-tar")

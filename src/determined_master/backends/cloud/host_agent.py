@@ -1,7 +1,8 @@
 """The part of a start script that runs the agent on the machine itself, without an image. Pure.
 
 The agent of the machine's image is used if there is one. Otherwise the master's wheel is installed
-into an environment of its own, with the versions that it locks; on Debian and Ubuntu, Docker,
+into an environment of its own, with the versions that it locks, from the master's wheels or from
+pip's package index; on Debian and Ubuntu, Docker,
 Python's venv and, beside NVIDIA's driver, its container toolkit are installed too if they are
 missing.
 """
@@ -79,8 +80,20 @@ has no apt-get to install them: use an image that has both, or one of Debian or 
     pip_install() {
         "$python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 >/dev/null
     }
-    said=$(pip_install --require-hashes --only-binary :all: -r "$place/wheel/locked.txt") ||
-        fail "the agent's packages cannot be installed from pip's package index" "$said"
+    # Empty, unless the master has a directory of wheels.
+    said=$(ask --show-error --retry 5 --output "$place/wheel/packages.tar" \
+        "$master/agent/packages" 2>&1) ||
+        fail "the master does not give the agent's packages: see its log" "$said"
+    mkdir "$place/wheel/packages"
+    "$python" -m tarfile --extract "$place/wheel/packages.tar" "$place/wheel/packages"
+    from="pip's package index" options=()
+    if [ -n "$(ls "$place/wheel/packages")" ]; then
+        from="the wheels of the master's setting wheelhouse"
+        options=(--no-index --find-links "$place/wheel/packages")
+    fi
+    said=$(pip_install ${options[@]+"${options[@]}"} --require-hashes --only-binary :all: \
+        -r "$place/wheel/locked.txt") ||
+        fail "the agent's packages cannot be installed from $from" "$said"
     said=$(pip_install --no-index --no-deps "$wheel") ||
         fail "the agent's wheel cannot be installed" "$said"
     agent=$place/environment/bin/determined-agent
