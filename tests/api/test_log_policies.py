@@ -154,7 +154,7 @@ async def test_where_launch_errors_are_off_it_waits_and_its_log_says_so(world, t
     pools._settings = msgspec.structs.replace(pools._settings, launch_error=False)
     await failed_with(world, trial, "ECC error")
     [line] = await lines_of(world, trial, "log policies exclude")
-    assert "its next run waits for other agents: slots requested exceeds" in line
+    assert "its next attempt waits for other agents: slots requested exceeds" in line
     state = await machine(world, trial)
     assert (state.state, state.allocation_id) == ("ACTIVE", f"{trial['taskId']}.2")
 
@@ -166,7 +166,7 @@ async def test_a_trial_that_lost_its_agent_waits_also_with_launch_errors_on(worl
     failure = alloc.ContainerFailure(type="agent_failed", message="it is gone")
     lost = alloc.AgentLost(agent_id="a1", container_ids=ids, failure=failure)
     await scene.post(world, trial["names"], lost)
-    assert await lines_of(world, trial, "its next run waits for other agents")
+    assert await lines_of(world, trial, "its next attempt waits for other agents")
     assert (await machine(world, trial)).state == "ACTIVE"
 
 

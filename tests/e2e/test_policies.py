@@ -51,7 +51,7 @@ def test_a_log_policy_keeps_the_next_run_from_an_agent(pair: Cluster) -> None:
     places = [s.split()[-1] for s in text.splitlines() if s.startswith("placed on agent")]
     assert len(places) == 2
     assert places[0] != places[1]
-    assert f"agent {places[0]} is left out of this trial's later runs" in text
+    assert f"agent {places[0]} is left out of this trial's later attempts" in text
     found = pair.get(f"/api/v1/trials/{trial['id']}")["trial"]
     assert (found["logPolicyMatched"], found["restarts"]) == ("broken", 1)
 

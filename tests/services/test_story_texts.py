@@ -71,7 +71,7 @@ def test_the_short_form_has_the_details_that_users_know(story: StoryLine, text: 
 
 
 def test_the_short_form_names_runs_and_slots() -> None:
-    assert short_text(ASSIGNED) == 'run 2  assigned  agent_id="a1" slot_ids=[0,1]'
+    assert short_text(ASSIGNED) == 'attempt 2  assigned  agent_id="a1" slot_ids=[0,1]'
     assert short_text(ENDED) == (
         'trial 3  allocation ended  exit_code=1 kind="failed" message="exit code 1"'
     )
@@ -87,8 +87,8 @@ def test_the_verbose_form_has_ids_causes_and_effects() -> None:
 @pytest.mark.parametrize(
     ("story", "text", "level"),
     [
-        (ASSIGNED, "run 2 got slots on a1 (2 slots)", "info"),
-        (ENDED, "trial 3 ended a run: failed, exit code 1", "error"),
+        (ASSIGNED, "attempt 2 got slots on a1 (2 slots)", "info"),
+        (ENDED, "trial 3 ended an attempt: failed, exit code 1", "error"),
         (
             line("trial", "3", event="trial_erred", reason="no_such_file: a_b.py"),
             "trial 3 failed: no_such_file: a_b.py",
@@ -96,7 +96,7 @@ def test_the_verbose_form_has_ids_causes_and_effects() -> None:
         ),
         (
             line("allocation", "7.x.2", event="agent_lost", agent_id="a1", container_ids=["c"]),
-            "run 2 lost agent a1",
+            "attempt 2 lost agent a1",
             "warning",
         ),
         (
@@ -106,7 +106,7 @@ def test_the_verbose_form_has_ids_causes_and_effects() -> None:
         ),
         (
             line("allocation", "7.x.2", event="preempt_requested", reason="{x} it's needed"),
-            "run 2 was asked to save its work and exit: {x} it's needed",
+            "attempt 2 was asked to save its work and exit: {x} it's needed",
             "info",
         ),
         (
@@ -121,7 +121,7 @@ def test_the_plain_form_is_a_sentence_with_a_level(
     story: StoryLine, text: str, level: str
 ) -> None:
     assert (plain_text(story), level_of(story)) == (text, level)
-    assert subject_of(story).split()[0] in ("run", "trial", "experiment", "task")
+    assert subject_of(story).split()[0] in ("attempt", "trial", "experiment", "task")
 
 
 def test_every_known_event_has_words() -> None:

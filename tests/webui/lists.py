@@ -16,18 +16,18 @@ HEADERS = """heads => heads
   .sort((a, b) => a.ariaColIndex - b.ariaColIndex).map(head => head.dataset.column)"""
 
 
-def grid(page: Page, label: str = "Runs") -> Locator:
+def grid(page: Page, label: str = "Trials") -> Locator:
     """The table of a list."""
     return page.get_by_role("grid", name=label)
 
 
-def shown(page: Page, label: str = "Runs") -> list[int]:
+def shown(page: Page, label: str = "Trials") -> list[int]:
     """Ids of the rows, from the top."""
     rows = grid(page, label).locator("[role=row][data-index]")
     return [int(text) if text else 0 for text in rows.evaluate_all(ROWS)]
 
 
-def expect_rows(page: Page, wanted: Sequence[int], label: str = "Runs") -> None:
+def expect_rows(page: Page, wanted: Sequence[int], label: str = "Trials") -> None:
     """Wait until the list has exactly these rows in this order."""
     deadline = time.monotonic() + LIMIT_MS / 1000
     while (seen := shown(page, label)) != list(wanted) and time.monotonic() < deadline:
@@ -35,7 +35,7 @@ def expect_rows(page: Page, wanted: Sequence[int], label: str = "Runs") -> None:
     assert seen == list(wanted)
 
 
-def columns(page: Page, label: str = "Runs") -> list[str]:
+def columns(page: Page, label: str = "Trials") -> list[str]:
     """Ids of the columns in sight, from the left."""
     found: list[str] = grid(page, label).get_by_role("columnheader").evaluate_all(HEADERS)
     return found

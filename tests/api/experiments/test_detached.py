@@ -138,7 +138,7 @@ async def test_its_program_says_how_it_goes_and_the_experiment_follows(world: Wo
     assert await says(world, path, "COMPLETED") == "COMPLETED"
     answer = await attempt(world, "PATCH", path, {"state": "STATE_RUNNING"})
     assert answer.status == 400
-    assert "cannot become RUNNING: start its next run" in answer.text
+    assert "cannot become RUNNING: start its next attempt" in answer.text
     await send(world, "POST", f"{path}/start", {"resume": True})
     open_again = await reaches(world, number, "STATE_RUNNING")
     assert open_again["endTime"] is None

@@ -58,7 +58,9 @@ async def test_a_part_of_a_search_is_not_archived_but_the_whole_is(
     experiment, runs = await ended(pool, 1, 3)
     refused = await act(admin, "archive", runs[:2])
     assert list(refused) == runs[:2]
-    assert all(f"2 of the 3 runs of search {experiment}" in text for text in refused.values())
+    assert all(
+        f"2 of the 3 trials of experiment {experiment}" in text for text in refused.values()
+    )
     assert not any((await shown(admin)).values())
     assert await act(admin, "archive", runs) == dict.fromkeys(runs, "")
     assert all((await shown(admin)).values())

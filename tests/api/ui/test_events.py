@@ -84,7 +84,7 @@ async def test_all_events_have_those_of_the_master_and_runs_name_their_trial(wor
     )
     assert assigned["thing"]["trialId"] == int(trial)
     only = await every(world.clients["admin"], "kinds=allocation")
-    assert only == [one for one in found if one["text"].startswith("run ")]
+    assert only == [one for one in found if one["text"].startswith("attempt ")]
 
 
 async def test_pages_of_any_size_have_the_same_events(world: World) -> None:

@@ -50,7 +50,7 @@ async def test_the_hyperparameter_that_the_metric_depends_on_comes_first(
 async def test_few_runs_are_warned_of(user: Client, pool: Database) -> None:
     experiment = await a_search(pool, 5)
     found = await importance(user, experiment, "metric=loss")
-    assert "only 5 runs have the metric" in found["warning"]
+    assert "only 5 trials have the metric" in found["warning"]
     nothing = await importance(user, experiment, "metric=other")
     assert (nothing["n"], nothing["total"], nothing["parameters"]) == (0, 5, [])
 

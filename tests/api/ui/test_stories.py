@@ -39,9 +39,9 @@ async def test_a_story_says_in_plain_words_what_happened_to_a_trial(world: World
     found = await items(world, f"trials/{trial}")
     texts = [item["text"] for item in found]
     assert texts[0] == f"trial {trial} was created"
-    assert "run 1 was requested" in texts
-    assert "run 1 got slots on a1 (1 slot)" in texts
-    assert texts[-1].startswith(f"trial {trial} ended a run: completed, ")
+    assert "attempt 1 was requested" in texts
+    assert "attempt 1 got slots on a1 (1 slot)" in texts
+    assert texts[-1].startswith(f"trial {trial} ended an attempt: completed, ")
     assert {item["level"] for item in found} == {"info"}
     assert [item["at"] for item in found] == sorted(item["at"] for item in found)
     assert await items(world, f"trials/{trial}", 2) == found
@@ -97,7 +97,7 @@ async def test_the_other_form_of_a_story_has_its_texts_from_the_master(world: Wo
     path = f"/api/v1/trials/{world.names['trial_id']}/story"
     lines = (await ok(world.clients["admin"], "GET", path))["lines"]
     assert lines[0]["text"].startswith(f"trial {world.names['trial_id']}  trial created")
-    assert any(line["text"].startswith("run 1  assigned  agent_id=") for line in lines)
+    assert any(line["text"].startswith("attempt 1  assigned  agent_id=") for line in lines)
     verbose = (await ok(world.clients["admin"], "GET", f"{path}?isVerbose=true"))["lines"]
     assert all("  because of " in line["text"] for line in verbose)
 

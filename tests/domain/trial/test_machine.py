@@ -227,7 +227,7 @@ def test_a_trial_that_waits_for_other_agents_says_so_in_its_log() -> None:
     after, effects = step(state, t.RoomLacked(reason="a1 is left out"))
     assert after == state
     [(level, said)] = log_of(effects)
-    assert (level, said) == ("WARNING", "its next run waits for other agents: a1 is left out")
+    assert (level, said) == ("WARNING", "its next attempt waits for other agents: a1 is left out")
 
 
 def test_the_end_of_an_earlier_run_changes_nothing() -> None:

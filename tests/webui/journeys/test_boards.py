@@ -53,10 +53,10 @@ def test_a_board_is_made_written_and_live(place: Place, admin: Any) -> None:
     expect(page.get_by_role("button", name="Edit")).to_be_visible()  # saved, and closed
     expect(page.get_by_role("heading", name="Week 7")).to_be_visible()
     assert page.evaluate("window.isHacked") is None
-    expect(page.get_by_text("0 runs", exact=True)).to_be_visible()
+    expect(page.get_by_text("0 trials", exact=True)).to_be_visible()
     experiment = place.submit(SAVES)
     assert place.cluster.wait(experiment) == "COMPLETED"
-    expect(page.get_by_text("1 run", exact=True)).to_be_visible()  # without a reload
+    expect(page.get_by_text("1 trial", exact=True)).to_be_visible()  # without a reload
 
 
 def test_a_private_board_opens_for_its_owner_alone(place: Place, admin: Any, visit: Any) -> None:

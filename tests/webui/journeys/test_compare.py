@@ -1,4 +1,4 @@
-"""Runs beside each other: curves, facts, configurations, code."""
+"""Trials beside each other: curves, facts, configurations, code."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_a_selection_leads_to_curves_whose_values_are_the_master_s(
     expect_rows(page, runs[::-1])
     select(page, *runs)
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 3 runs")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 3 trials")
     lines = chart(page, METRIC).get_by_role("list", name="Lines").get_by_role("button")
-    expect(lines).to_have_text([re.compile(f"^run {run}") for run in sorted(runs)])
+    expect(lines).to_have_text([re.compile(f"^trial {run}") for run in sorted(runs)])
 
     known = values(site, runs, "batches")
     area = chart(page, METRIC).get_by_role("application")
@@ -86,7 +86,7 @@ def test_a_selection_leads_to_curves_whose_values_are_the_master_s(
     expect(place_text).to_be_visible()
     batch = int(place_text.inner_text().removeprefix("batch "))
     tip = place_text.locator("..").inner_text()
-    shown = {int(run): value for run, value in re.findall(r"run (\d+)\s+(\S+)", tip)}
+    shown = {int(run): value for run, value in re.findall(r"trial (\d+)\s+(\S+)", tip)}
     assert shown == {run: f"{known[run][batch]:.4g}" for run in runs}
     after = other.evaluate("canvas => canvas.toDataURL()")
     assert after != before, "the cursor stands on the other chart, too"
@@ -95,14 +95,14 @@ def test_a_selection_leads_to_curves_whose_values_are_the_master_s(
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     expect(
-        area.get_by_text(re.compile(rf"run \d+, batch 20: {known[runs[0]][20]:.4g}"))
+        area.get_by_text(re.compile(rf"trial \d+, batch 20: {known[runs[0]][20]:.4g}"))
     ).to_be_visible()
 
 
 def test_files_have_the_drawn_data(site: Site, runs: list[int], page: Page) -> None:
     known = values(site, runs, "batches")
     head, rows = csv_rows(download(page, METRIC, "CSV of the drawn data"))
-    assert head == ["Batches", *(f"run {run}" for run in runs)]
+    assert head == ["Batches", *(f"trial {run}" for run in runs)]
     read = {float(x): [float(value) for value in row] for x, *row in rows}
     assert read == {x: [known[run][x] for run in runs] for x in known[runs[0]]}
     settings(page)
@@ -142,7 +142,7 @@ def test_axes_and_scales_change_the_drawing(site: Site, runs: list[int], page: P
 
 def test_details_show_what_differs(runs: list[int], page: Page) -> None:
     page.get_by_role("radio", name="Details").click()
-    table = page.get_by_role("region", name="Runs side by side")
+    table = page.get_by_role("region", name="Trials side by side")
     names = table.get_by_role("rowheader")
     expect(names.filter(has_text=re.compile("^hp.lr$"))).to_be_visible()
     expect(names.filter(has_text=re.compile("^hp.width$"))).to_have_count(0)
@@ -184,9 +184,9 @@ def test_searches_are_compared_by_their_runs(site: Site, place: Place, admin: An
         for n in range(2)
     ]
     page = admin.goto(f"/projects/{place.project}/searches?q=pair")
-    expect_rows(page, [made[1][0], made[0][0]], "Searches")
+    expect_rows(page, [made[1][0], made[0][0]], "Experiments")
     page.get_by_label("Select all rows").click()
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 4 runs")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare 4 trials")
     lines = chart(page, METRIC).get_by_role("list", name="Lines").get_by_role("button")
-    expect(lines).to_have_text([re.compile(f"^run {run}") for _, runs in made for run in runs])
+    expect(lines).to_have_text([re.compile(f"^trial {run}") for _, runs in made for run in runs])

@@ -64,7 +64,7 @@ def test_a_search_grows_while_it_is_watched(site: Site, admin: Any) -> None:
     page.evaluate("window.isSamePage = true")
     expect(state_of(page)).to_contain_text("Paused")
     page.get_by_role("button", name="Resume").click()
-    rows = page.get_by_role("region", name="Runs").locator("tbody tr")
+    rows = page.get_by_role("region", name="Trials").locator("tbody tr")
     expect(rows.filter(has_text="Running")).to_have_count(2, timeout=STARTS_MS)
     expect(state_of(page)).to_contain_text("Running")
     batches = rows.first.get_by_role("cell").nth(5)

@@ -99,7 +99,7 @@ def test_charts_draw_around_numbers_that_are_none(place: Place, run: int, admin:
     body = {"trialIds": [trial], "metrics": [{"group": "training", "name": "odd"}]}
     [series] = place.cluster.post("/api/ui/v1/series", body)["series"]
     assert (series["count"], series["nonFiniteCount"]) == (5, 3)
-    assert f"run {trial}: from 1 to 3, lowest -1e300, highest 1e300, 3 not finite." in said
+    assert f"trial {trial}: from 1 to 3, lowest -1e300, highest 1e300, 3 not finite." in said
     chart = page.get_by_role("region", name="training.odd", exact=True)
     expect(chart.get_by_role("list", name="Lines")).to_contain_text("3 not finite")
     chart.get_by_role("button", name="Menu of training.odd").click()

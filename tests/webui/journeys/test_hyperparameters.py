@@ -52,7 +52,7 @@ def page(admin: Any, grid: Grid) -> Page:
 def test_learning_curves_of_all_runs_are_drawn(grid: Grid, admin: Any) -> None:
     page = admin.goto(f"/experiments/{grid.experiment}/metrics")
     lines = chart(page, "validation.loss").get_by_role("list", name="Lines").get_by_role("button")
-    expect(lines).to_have_text([re.compile(f"^run {trial}") for trial in grid.trials])
+    expect(lines).to_have_text([re.compile(f"^trial {trial}") for trial in grid.trials])
 
 
 def test_importance_ranks_the_planted_parameter_first(site: Site, grid: Grid, page: Page) -> None:
@@ -61,7 +61,7 @@ def test_importance_ranks_the_planted_parameter_first(site: Site, grid: Grid, pa
     assert [each["name"] for each in answer["parameters"]] == ["lr", "width"]
     title = "Importance for loss"
     summary = chart(page, title).get_by_role("img")
-    expect(summary).to_have_attribute("aria-label", re.compile("from 30 runs: lr "))
+    expect(summary).to_have_attribute("aria-label", re.compile("from 30 trials: lr "))
     rows = as_table(page, title)
     expect(rows.get_by_role("rowheader")).to_have_text(["lr", "width"])
     first = float(rows.first.get_by_role("cell").first.inner_text())
@@ -71,7 +71,7 @@ def test_importance_ranks_the_planted_parameter_first(site: Site, grid: Grid, pa
 
 def test_a_brush_filters_the_runs(grid: Grid, page: Page) -> None:
     title = "Parallel coordinates"
-    table = page.get_by_role("region", name="Runs of the parallel coordinates")
+    table = page.get_by_role("region", name="Trials of the parallel coordinates")
     runs = table.locator("tbody tr")
     expect(runs).to_have_count(len(grid.trials))
     chart(page, title).get_by_role("button", name="lr", exact=True).click()
@@ -79,7 +79,7 @@ def test_a_brush_filters_the_runs(grid: Grid, page: Page) -> None:
     axis.get_by_label("To", exact=True).fill("0.004")
     page.keyboard.press("Escape")
     inside = {trial for trial, (lr, _) in grid.trials.items() if lr <= 0.004}
-    expect(chart(page, title).get_by_role("status")).to_have_text(f"{len(inside)} of 30 runs")
+    expect(chart(page, title).get_by_role("status")).to_have_text(f"{len(inside)} of 30 trials")
     expect(runs).to_have_count(len(inside))
     found = {int(text) for text in runs.get_by_role("link").all_inner_texts()}
     assert found == inside
@@ -93,7 +93,9 @@ def test_a_brush_filters_the_runs(grid: Grid, page: Page) -> None:
     page.mouse.down()
     page.mouse.move(middle, box["y"] + box["height"] * 0.4, steps=4)
     page.mouse.up()
-    expect(chart(page, title).get_by_role("status")).not_to_have_text(f"{len(inside)} of 30 runs")
+    expect(chart(page, title).get_by_role("status")).not_to_have_text(
+        f"{len(inside)} of 30 trials"
+    )
     narrower = {int(text) for text in runs.get_by_role("link").all_inner_texts()}
     assert narrower < inside
     widths = {grid.trials[trial][1] for trial in narrower}
@@ -105,7 +107,7 @@ def test_a_brush_filters_the_runs(grid: Grid, page: Page) -> None:
 def test_pairs_and_history_have_the_values_of_the_runs(grid: Grid, page: Page) -> None:
     for title in ("loss by lr", "loss by width"):
         summary = chart(page, title).get_by_role("img")
-        expect(summary).to_have_attribute("aria-label", re.compile("30 runs"))
+        expect(summary).to_have_attribute("aria-label", re.compile("30 trials"))
     rows = as_table(page, "loss by lr and width")
     expect(rows).to_have_count(len(grid.trials))
     history = as_table(page, "Best loss so far")

@@ -94,7 +94,7 @@ def test_a_hit_of_the_whole_log_is_shown_with_its_context(written: Written, admi
     hits.get_by_role("button", name="Search the whole log").click()
     expect(hits.get_by_role("listitem")).to_have_text(["counted line 4 ok", "counted line 5 ok"])
     hits.get_by_role("button", name="counted line 5 ok").click()
-    region = page.get_by_role("region", name=f"Log of run {written.trial}, lines")
+    region = page.get_by_role("region", name=f"Log of trial {written.trial}, lines")
     expect(region.get_by_text("counted line 3 ok", exact=True)).to_be_visible()
     expect(region.get_by_text("counted line 7 ok", exact=True)).to_be_visible()
     region.press("End")
@@ -145,9 +145,9 @@ def test_the_downloaded_log_is_that_of_the_master(
         page.get_by_role("button", name="Download the log").click()
     file = tmp_path / "log"
     waiting.value.save_as(file)
-    assert waiting.value.suggested_filename == f"Log of run {written.trial}.log"
+    assert waiting.value.suggested_filename == f"Log of trial {written.trial}.log"
     assert file.read_text() == "".join(line["message"] for line in written.lines())
-    expect(page.get_by_role("region", name=f"Log of run {written.trial}, lines")).to_be_visible()
+    expect(page.get_by_role("region", name=f"Log of trial {written.trial}, lines")).to_be_visible()
 
 
 def test_the_log_of_a_task_is_followed_and_downloaded(site: Site, admin: Any) -> None:

@@ -67,7 +67,7 @@ def test_a_link_does_not_lose_typed_text(site: Site, admin: Any) -> None:
     page = admin.goto(f"/projects/{place.project}/notes")
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Markdown").fill("typed")
-    runs = page.get_by_role("navigation", name="Sections").get_by_role("link", name="Runs")
+    runs = page.get_by_role("navigation", name="Sections").get_by_role("link", name="Trials")
     runs.click()
     question = page.get_by_role("dialog", name="Discard what you typed?")
     question.get_by_role("button", name="Cancel").click()

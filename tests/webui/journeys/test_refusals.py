@@ -85,7 +85,7 @@ def test_a_run_that_is_deleted_vanishes_where_it_is_looked_at(place: Place, admi
     experiment = place.submit(SAVES, name="short-lived")
     assert cluster.wait(experiment) == "COMPLETED"
     listing = admin.open(f"/projects/{place.project}/runs")
-    row = row_of(listing, "Runs", "short-lived")
+    row = row_of(listing, "Trials", "short-lived")
     expect(row).to_be_visible()
     page: Page = admin.goto(f"/experiments/{experiment}/overview")
     expect(page.get_by_role("heading", level=1)).to_have_text("short-lived")

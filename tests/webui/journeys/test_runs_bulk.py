@@ -48,15 +48,15 @@ def test_acts_say_who_is_eligible_and_do_it(site: Site, admin: Any) -> None:
     page = admin.goto(f"/projects/{place.project}/runs")
     expect_rows(page, sorted(ids, reverse=True))
     select(page, *ids)
-    expect(bar(page)).to_contain_text("3 runs selected")
+    expect(bar(page)).to_contain_text("3 trials selected")
 
     bar(page).get_by_role("button", name="Resume").click()
-    dialog = page.get_by_role("dialog", name="Resume 2 runs?")
-    expect(dialog).to_contain_text("2 runs eligible, 1 run left out: not paused")
+    dialog = page.get_by_role("dialog", name="Resume 2 trials?")
+    expect(dialog).to_contain_text("2 trials eligible, 1 trial left out: not paused")
     dialog.get_by_text("Left out").last.click()
     expect(dialog).to_contain_text(str(ids[2]))
-    dialog.get_by_role("button", name="Resume 2 runs").click()
-    expect(page.get_by_text("Resume: 2 runs.")).to_be_visible()
+    dialog.get_by_role("button", name="Resume 2 trials").click()
+    expect(page.get_by_text("Resume: 2 trials.")).to_be_visible()
     until(
         lambda: {"PAUSED"}.isdisjoint(map(cluster.state, (first, second))), what="the resumption"
     )
@@ -64,17 +64,17 @@ def test_acts_say_who_is_eligible_and_do_it(site: Site, admin: Any) -> None:
     row = page.get_by_role("row").filter(has_text="first")
     expect(row).to_contain_text(re.compile("Running|Starting|Queued|Pulling"))
     bar(page).get_by_role("button", name="Pause").click()
-    page.get_by_role("dialog", name="Pause 2 runs?").get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog", name="Pause 2 trials?").get_by_role("button", name="Pause").click()
     become(cluster, "PAUSED", first, second)
     expect(row).to_contain_text("Paused")
 
     more(page, "Kill")
-    dialog = page.get_by_role("dialog", name="Kill 2 runs?")
+    dialog = page.get_by_role("dialog", name="Kill 2 trials?")
     expect(dialog).to_contain_text("This cannot be undone.")
     dialog.get_by_role("button", name="Cancel").click()
     assert cluster.state(first) == "PAUSED"
     more(page, "Kill")
-    dialog.get_by_role("button", name="Kill 2 runs").click()
+    dialog.get_by_role("button", name="Kill 2 trials").click()
     become(cluster, "CANCELED", first, second)
     expect(row).to_contain_text("Canceled")
 
@@ -89,7 +89,7 @@ def test_archive_and_move_are_undone(site: Site, admin: Any) -> None:
     select(page, ids[0], ids[1])
     bar(page).get_by_role("button", name="Archive").click()
     expect_rows(page, [ids[2]])
-    expect(bar(page)).to_contain_text("2 runs selected, 2 not shown")
+    expect(bar(page)).to_contain_text("2 trials selected, 2 not shown")
     assert {run["id"] for run in listed(cluster, place) if run["archived"]} == set(ids[:2])
     page.get_by_role("status").get_by_role("button", name="Undo").click()
     expect_rows(page, ids[::-1])
@@ -102,5 +102,5 @@ def test_archive_and_move_are_undone(site: Site, admin: Any) -> None:
     expect_rows(page, [ids[2]])
     moved = cluster.post("/api/v1/runs", {"projectId": aside, "limit": 10})["runs"]
     assert {run["id"] for run in moved} == set(ids[:2])
-    page.get_by_text("Move: 2 runs.").locator("..").get_by_role("button", name="Undo").click()
+    page.get_by_text("Move: 2 trials.").locator("..").get_by_role("button", name="Undo").click()
     expect_rows(page, ids[::-1])

@@ -9,7 +9,7 @@ export function Missing() {
   return (
     <Page name="Not found">
       <Empty title="There is no such page" action={<ButtonLink to="/dashboard">Home</ButtonLink>}>
-        Nothing is at {pathname}. The palette (Ctrl K) finds pages and runs by name.
+        Nothing is at {pathname}. The palette (Ctrl K) finds pages and trials by name.
       </Empty>
     </Page>
   );

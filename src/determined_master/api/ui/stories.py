@@ -28,7 +28,7 @@ async def experiment_items(
 async def trial_items(
     call: Call, request: wire.GetItemsRequest, stories: Stories
 ) -> wire.GetItemsResponse:
-    """What happened to a trial and its runs, in plain words."""
+    """What happened to a trial and its attempts, in plain words."""
     return await _items(call, "trial", request, stories)
 
 
@@ -36,7 +36,7 @@ async def trial_items(
 async def task_items(
     call: Call, request: wire.GetItemsRequest, stories: Stories
 ) -> wire.GetItemsResponse:
-    """What happened to a task and its runs, in plain words."""
+    """What happened to a task and its attempts, in plain words."""
     return await _items(call, "task", request, stories)
 
 

@@ -118,7 +118,7 @@ def _report(state: Trial, reported: DetachedState | None) -> Step:
     if state.state in TERMINAL and state.silent_since is None:
         raise FailedPrecondition(
             f"trial {state.id} is in terminal state {state.state} and cannot become {reported}: "
-            "start its next run first"
+            "start its next attempt first"
         )
     return _move(state, reported)
 

@@ -209,7 +209,7 @@ def _effect_failed(state: Trial, event: TrialEffectFailed) -> Step:
     if issubclass(order, PreemptAllocation):
         return state, _kill(state, f"asking it to leave failed: {event.error}")
     if issubclass(order, KillAllocation):
-        text = f"ending its run failed, kill the trial to try again: {event.error}"
+        text = f"ending its attempt failed, kill the trial to try again: {event.error}"
         return state, [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
     if issubclass(order, (ReportTrialEnd, ReportDetachedState, SetTimer, CancelTimer)):
         return state, []
@@ -246,7 +246,7 @@ def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) ->
         case AgentExcluded():
             return _exclude(state, event)
         case RoomLacked():
-            text = f"its next run waits for other agents: {event.reason}"
+            text = f"its next attempt waits for other agents: {event.reason}"
             return state, [WriteTaskLog(task_id=state.task_id, text=text, level="WARNING")]
         case _:
             assert_never(event)
@@ -267,7 +267,7 @@ def _exclude(state: Trial, event: AgentExcluded) -> Step:
         return state, []
     agent = event.agent_id
     text = (
-        f"agent {agent} is left out of this trial's later runs {_quote(event)}; "
+        f"agent {agent} is left out of this trial's later attempts {_quote(event)}; "
         f"therefore will not schedule on {agent}"
     )
     after = replace(state, excluded_agents=(*held, event.agent_id))

@@ -103,11 +103,11 @@ def _warning(used: int, with_metric: int, parameters: int) -> str:
     texts = []
     if used < domain.FEW_RUNS:
         texts.append(
-            f"only {used} runs have the metric: with fewer than {domain.FEW_RUNS} the order may "
+            f"only {used} trials have the metric: with fewer than {domain.FEW_RUNS} the order may "
             "be chance"
         )
     if with_metric > used:
-        texts.append(f"the newest {used} of {with_metric} runs were used")
+        texts.append(f"the newest {used} of {with_metric} trials were used")
     if parameters > domain.MAX_PARAMETERS:
         texts.append(f"{domain.MAX_PARAMETERS} of {parameters} hyperparameters were used")
     return "; ".join(texts)

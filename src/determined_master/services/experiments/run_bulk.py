@@ -76,8 +76,8 @@ class RunBulk:
             if len(some) < some[0].siblings:
                 named = ", ".join(str(m.id) for m in some[:MAX_NAMED])
                 error = (
-                    f"cannot {verb} {len(some)} of the {some[0].siblings} runs of search "
-                    f"{experiment_id} ({named}): {verb} the whole search, or select all its runs"
+                    f"cannot {verb} {len(some)} of the {some[0].siblings} trials of experiment "
+                    f"{experiment_id} ({named}): {verb} the experiment, or select all its trials"
                 )
             else:
                 error = await _try(caller, experiment_id, act)

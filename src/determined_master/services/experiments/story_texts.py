@@ -71,7 +71,7 @@ _WORDS: Mapping[str, str] = {
     "refused": "cannot be scheduled: {reason}",
     "agent_lost": "lost agent {agent_id}",
     "effect_failed": "could not {effect}: {error}",
-    "detached_run_started": "started a run",
+    "detached_run_started": "started an attempt",
     "detached_fell_silent": "has not reported for too long",
     "task_launched": "was launched",
     "task_created": "was submitted",
@@ -82,9 +82,9 @@ _WORDS: Mapping[str, str] = {
 
 
 def subject_of(line: StoryLine) -> str:
-    """A run by its number in place of the id of its allocation."""
+    """An attempt by its number in place of the id of its allocation."""
     if line.kind == "allocation":
-        return f"run {line.id.rpartition('.')[2]}"
+        return f"attempt {line.id.rpartition('.')[2]}"
     return f"{'task' if line.kind == 'interactive' else line.kind} {line.id}"
 
 
@@ -104,7 +104,7 @@ def plain_text(line: StoryLine, trial_id: int = 0) -> str:
         case "container_changed":
             return f"{subject} {_container(event)}"
         case "allocation_ended" | "run_ended":
-            return f"{subject} ended a run: {_outcome(event)}"
+            return f"{subject} ended an attempt: {_outcome(event)}"
     words = _WORDS.get(name)
     if words is None:
         return f"{subject}: {name.replace('_', ' ')}{_listed(event)}"

@@ -143,7 +143,7 @@ def _refusal(report: MetricReport, lock: rows.TrialLock | None) -> DetError | No
     if report.run_id != lock.run_id:
         return InvalidArgument(
             f"invalid run id, {report.run_id} != {lock.run_id}: trial {report.trial_id} has "
-            "been started again since, only its latest run may report"
+            "been started again since, only its latest attempt may report"
         )
     for name in ("epoch", "epochs"):
         if name in report.metrics and as_number(report.metrics[name]) is None:

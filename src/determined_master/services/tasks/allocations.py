@@ -80,7 +80,7 @@ class Allocations:
         if container_id not in {c.id for c in state.containers}:
             raise NotFound(
                 f"allocation '{allocation_id}' has no resources '{container_id}': they are of "
-                "an earlier run"
+                "an earlier attempt"
             )
         if not _all_run(state):
             state = await self._wait(allocation_id, _all_run_or_over, RENDEZVOUS_DEADLINE_S)

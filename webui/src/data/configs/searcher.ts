@@ -7,10 +7,10 @@ export const METHODS: readonly { value: Method; label: string; hint: string }[] 
   {
     value: "adaptive_asha",
     label: "Adaptive ASHA",
-    hint: "Many runs start; those that do worst end early, and their slots go to new ones.",
+    hint: "Many trials start; those that do worst end early, and their slots go to new ones.",
   },
-  { value: "random", label: "Random", hint: "Each run draws its values at random and trains in full." },
-  { value: "grid", label: "Grid", hint: "A run for each combination. Ranges need a number of points." },
+  { value: "random", label: "Random", hint: "Each trial draws its values at random and trains in full." },
+  { value: "grid", label: "Grid", hint: "A trial for each combination. Ranges need a number of points." },
 ];
 
 type Section = Record<string, unknown>;

@@ -60,9 +60,7 @@ export async function act(name: Act, id: number): Promise<void> {
   }
 }
 
-/** The title of an experiment: one with a single trial is a run, another a search. */
-export function kindOf(experiment: Experiment): "run" | "search" {
-  return (experiment.numTrials ?? 1) <= 1 && experiment.searcherType === "single"
-    ? "run"
-    : "search";
+/** Whether the experiment searches; the page of another one is that of its only trial. */
+export function isSearch(experiment: Experiment): boolean {
+  return (experiment.numTrials ?? 1) > 1 || experiment.searcherType !== "single";
 }

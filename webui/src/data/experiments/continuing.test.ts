@@ -18,9 +18,9 @@ describe("continueRefusal", () => {
     expect(continueRefusal(experiment(), [trial()])).toBeUndefined();
     expect(continueRefusal(experiment({ state: "STATE_ERROR" }), [trial()])).toBeUndefined();
   });
-  it("refuses what has not ended, has no run, is detached, archived or deleted", () => {
+  it("refuses what has not ended, has no trial, is detached, archived or deleted", () => {
     expect(continueRefusal(experiment({ state: "STATE_PAUSED" }), [trial()])).toMatch(/has ended/);
-    expect(continueRefusal(experiment(), [])).toMatch(/no run/);
+    expect(continueRefusal(experiment(), [])).toMatch(/no trial/);
     expect(continueRefusal(experiment({ unmanaged: true }), [trial()])).toMatch(/outside/);
     expect(continueRefusal(experiment({ parentArchived: true }), [trial()])).toMatch(/archived/);
     expect(continueRefusal(experiment({ state: "STATE_DELETED" }), [trial()])).toMatch(/deleted/);
@@ -39,7 +39,7 @@ it("forks need a source of this cluster, branches a checkpoint", () => {
   expect(forkRefusal(experiment({ unmanaged: true }))).toMatch(/script/);
   expect(branchRefusal(experiment(), trial())).toBeUndefined();
   expect(branchRefusal(experiment(), trial({ checkpointCount: 0 }))).toMatch(/no checkpoint/);
-  expect(branchRefusal(experiment(), undefined)).toMatch(/no run/);
+  expect(branchRefusal(experiment(), undefined)).toMatch(/no trial/);
 });
 
 it("only its owner changes the configuration of a run that continues", () => {

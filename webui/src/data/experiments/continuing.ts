@@ -14,8 +14,8 @@ export function forkRefusal(experiment: Experiment): string | undefined {
 export function branchRefusal(experiment: Experiment, trial: Trial | undefined): string | undefined {
   const refused = forkRefusal(experiment);
   if (refused) return refused;
-  if (!trial) return "The experiment has no run yet.";
-  return (trial.checkpointCount ?? 0) > 0 ? undefined : "The run has no checkpoint to start from.";
+  if (!trial) return "The experiment has no trial yet.";
+  return (trial.checkpointCount ?? 0) > 0 ? undefined : "The trial has no checkpoint to start from.";
 }
 
 /** Why the experiment itself cannot continue; the master has the last word. */
@@ -26,15 +26,15 @@ export function continueRefusal(experiment: Experiment, trials: readonly Trial[]
   if (experiment.parentArchived) return "Its project or workspace is archived: unarchive it first.";
   switch (experiment.searcherType) {
     case "single":
-      return trials.length > 0 ? undefined : "It has no run that could continue.";
+      return trials.length > 0 ? undefined : "It has no trial that could continue.";
     case "random":
     case "grid": {
-      if (trials.length === 0) return "It has no run that could continue.";
+      if (trials.length === 0) return "It has no trial that could continue.";
       const open = trials.filter((trial) => stateWord(trial.state) !== "COMPLETED");
-      return open.length > 0 ? undefined : "All of its runs are completed.";
+      return open.length > 0 ? undefined : "All of its trials are completed.";
     }
     default:
-      return "A search that stops runs early cannot continue: fork it.";
+      return "A search that stops trials early cannot continue: fork it.";
   }
 }
 

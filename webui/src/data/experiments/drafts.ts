@@ -42,7 +42,7 @@ export function continuationStart(experiment: Experiment, trial: Trial, checkpoi
   return {
     text: toYaml({
       ...config,
-      name: `Continuation of run ${trial.id}, experiment ${experiment.id}`,
+      name: `Continuation of trial ${trial.id}, experiment ${experiment.id}`,
       searcher: singleFrom(config["searcher"], from),
       hyperparameters: constants(trial.hparams),
     }),
@@ -57,7 +57,7 @@ export function searchStart(experiment: Experiment, trial: Trial | undefined): S
   return {
     text: toYaml({
       ...config,
-      name: `Search from ${trial ? `run ${trial.id}` : `experiment ${experiment.id}`}`,
+      name: `Search from ${trial ? `trial ${trial.id}` : `experiment ${experiment.id}`}`,
       searcher: withMethod(config["searcher"], method, fullTime(config["searcher"], trial?.totalBatchesProcessed)),
       ...(trial ? { hyperparameters: constants(trial.hparams) } : {}),
     }),

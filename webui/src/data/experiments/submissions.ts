@@ -3,7 +3,7 @@ import { answer, api, type Schemas } from "@/api/client";
 
 import type { Accepted } from "../configs/checked";
 
-const SLOTS_WARNING = "The pool has fewer slots now than a run requests: the runs wait until it has more.";
+const SLOTS_WARNING = "The pool has fewer slots now than a trial requests: the trials wait until it has more.";
 
 type Created = Schemas["CreateExperimentResponse"];
 

@@ -42,7 +42,7 @@ export function formatPercent(fraction: number | null | undefined): string {
   return `${Math.round(fraction * 100)} %`;
 }
 
-/** `1 run`, `1,204 runs`. */
+/** `1 trial`, `1,204 trials`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${groupDigits(String(count))} ${count === 1 ? one : many}`;
 }

@@ -42,7 +42,7 @@ function general(version: Version): Fields {
     ["Name", version.name ?? ""],
     ["Tags", (version.labels ?? []).join(", ")],
     ["Experiment", String(training?.experimentId ?? "")],
-    ["Run", String(training?.trialId ?? "")],
+    ["Trial", String(training?.trialId ?? "")],
     ["Checkpoint", version.checkpoint?.uuid ?? ""],
     ["Size", version.checkpoint ? formatBytes(sizeOf(version.checkpoint)) : ""],
   ]);

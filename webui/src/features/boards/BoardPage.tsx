@@ -66,7 +66,7 @@ export default function BoardPage() {
                 )
               }
             >
-              Its text is Markdown; panels in it show live data of runs.
+              Its text is Markdown; panels in it show live data of trials.
             </Empty>
           )
         }

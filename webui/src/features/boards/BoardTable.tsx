@@ -34,7 +34,7 @@ export function BoardTable({ boards, showsPlace = false, action }: { boards: Boa
   if (boards.length === 0)
     return (
       <Empty title="No boards yet" action={action}>
-        A board is a page of Markdown with live charts, tables and numbers of runs. It belongs to a
+        A board is a page of Markdown with live charts, tables and numbers of trials. It belongs to a
         project; who sees the project can open a shared board by its link.
       </Empty>
     );

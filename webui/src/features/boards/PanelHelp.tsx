@@ -8,22 +8,22 @@ import { KEYS, KINDS } from "./panels/read";
 import type { PanelKind } from "./panels/types";
 
 const SHOWS: Record<PanelKind, string> = {
-  chart: "a metric of several runs over an axis",
-  runs: "a table of runs",
+  chart: "a metric of several trials over an axis",
+  runs: "a table of trials",
   number: "one figure: a count, or one of a column's values",
-  story: "the last events of an experiment, a run or a task",
+  story: "the last events of an experiment, a trial or a task",
 };
 
 const MEANINGS: Record<string, string> = {
   metric: "group and name: validation.loss",
-  query: "runs of the project, as in the query bar of its list: state:error hp.lr<0.1",
+  query: "trials of the project, as in the query bar of its list: state:error hp.lr<0.1",
   project: "the id of another project that the query reads",
   experiment: "the id of an experiment",
-  runs: "ids of runs: 12, 13",
-  run: "the id of a run",
+  runs: "ids of trials: 12, 13",
+  run: "the id of a trial",
   task: "the id of a task",
   sort: "columns, with a minus for descending: -startTime",
-  limit: "how many runs at most",
+  limit: "how many trials at most",
   x: "batches, epochs, relative, time or metric:NAME",
   height: "of the plot in pixels, 120 to 800",
   columns: "names of columns: id, state, validation.loss, hp.lr",

@@ -48,7 +48,7 @@ export function useBoardMenu({ onDeleted }: { onDeleted?: () => void } = {}) {
       const remove = async () => {
         const yes = await confirm({
           title: `Delete board ${board.name}?`,
-          body: "Its text is lost, and links to it end. The runs that it shows stay.",
+          body: "Its text is lost, and links to it end. The trials that it shows stay.",
           action: "Delete",
           danger: true,
         });

@@ -152,7 +152,7 @@ function Allocations({ history, from }: { history: AgentHistory; from: number })
 const LANE_PX = 16;
 
 function nameOf({ trialId, taskType, taskId }: AgentHolding): string {
-  return trialId ? `run ${trialId}` : `${taskType.toLowerCase().replaceAll("_", " ")} ${taskId.slice(0, 8)}`;
+  return trialId ? `trial ${trialId}` : `${taskType.toLowerCase().replaceAll("_", " ")} ${taskId.slice(0, 8)}`;
 }
 
 function pageOf({ trialId, experimentId, taskType, taskId }: AgentHolding): string {

@@ -68,8 +68,8 @@ function Changed({
           path={shown.path}
           before={shown.before}
           after={shown.after}
-          beforeLabel={`run ${before.trial.id}: ${shown.path}`}
-          afterLabel={`run ${after.trial.id}: ${shown.path}`}
+          beforeLabel={`trial ${before.trial.id}: ${shown.path}`}
+          afterLabel={`trial ${after.trial.id}: ${shown.path}`}
         />
       )}
     </div>

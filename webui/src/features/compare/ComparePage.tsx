@@ -41,22 +41,22 @@ export default function ComparePage() {
   };
   const refused = error ?? found.error;
   return (
-    <Page name={found.isPending ? "Compare" : `Compare ${plural(ids.length, "run")}`}>
+    <Page name={found.isPending ? "Compare" : `Compare ${plural(ids.length, "trial")}`}>
       <div className="stack" style={{ gap: 16 }}>
         {ids.length === 0 && !found.isPending && !refused ? (
-          <Empty title="No runs are chosen">
-            Select runs in the list of a project, then choose Compare.
+          <Empty title="No trials are chosen">
+            Select trials in the list of a project, then choose Compare.
           </Empty>
         ) : (
           <>
             <div className="row">
               <Segments label="What to compare" value={tab} options={TABS} onValue={choose} />
               {all.length > ids.length && (
-                <span className="hint">The first {MAX_RUNS} of {all.length} runs are compared.</span>
+                <span className="hint">The first {MAX_RUNS} of {all.length} trials are compared.</span>
               )}
             </div>
             {refused ? <ErrorNotice error={refused} /> : null}
-            {found.isPending || (isPending && runs.length === 0) ? <Loading what="the runs" /> : <View tab={tab} runs={runs} />}
+            {found.isPending || (isPending && runs.length === 0) ? <Loading what="the trials" /> : <View tab={tab} runs={runs} />}
           </>
         )}
       </div>

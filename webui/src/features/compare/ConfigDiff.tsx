@@ -14,8 +14,8 @@ export function ConfigDiff({ runs }: { runs: ComparedRun[] }) {
           label="Configuration"
           before={textOf(before)}
           after={textOf(after)}
-          beforeLabel={`run ${before.trial.id}`}
-          afterLabel={`run ${after.trial.id}`}
+          beforeLabel={`trial ${before.trial.id}`}
+          afterLabel={`trial ${after.trial.id}`}
         />
       )}
     </Pair>

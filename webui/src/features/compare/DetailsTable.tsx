@@ -24,12 +24,12 @@ export function DetailsTable({ runs }: { runs: ComparedRun[] }) {
       </div>
       <Card flush>
         <PlainTable
-          label="Runs side by side"
+          label="Trials side by side"
           columns={[
             "Name",
             ...runs.map(({ trial }) => (
               <Link key={trial.id} to={`/trials/${trial.id}`}>
-                run {trial.id}
+                trial {trial.id}
               </Link>
             )),
           ]}

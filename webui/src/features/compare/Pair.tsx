@@ -17,8 +17,8 @@ export function Pair({
   const before = runs[left];
   const after = runs[right];
   if (!before || !after)
-    return <Empty title="A diff needs two runs">Add a second run to the comparison.</Empty>;
-  const options = runs.map(({ trial }, index) => ({ value: String(index), label: `run ${trial.id}` }));
+    return <Empty title="A diff needs two trials">Add a second trial to the comparison.</Empty>;
+  const options = runs.map(({ trial }, index) => ({ value: String(index), label: `trial ${trial.id}` }));
   return (
     <div className="stack">
       <div className="row">

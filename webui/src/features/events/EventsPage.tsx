@@ -33,7 +33,7 @@ const KINDS = [
   { value: "trial", label: "Trials" },
   { value: "interactive", label: "Interactive tasks" },
   { value: "task", label: "Generic tasks" },
-  { value: "allocation", label: "Runs on agents" },
+  { value: "allocation", label: "Allocations" },
 ];
 const LEVELS = [
   { value: "info", label: "All levels" },

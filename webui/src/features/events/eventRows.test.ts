@@ -28,7 +28,7 @@ describe("events of the page", () => {
     expect(placeOf(thing("trial", "5"))).toBe("/trials/5");
     expect(placeOf(thing("generic", "a-b"))).toBe("/generic/a-b/logs");
     expect(placeOf(thing("checkpoint_gc", "a-b"))).toBeUndefined();
-    expect([thingWord(thing("trial", "5")), thingWord(thing("notebook", "5f0c1a2b-1111"))]).toEqual(["run 5", "notebook 5f0c1a2b"]);
+    expect([thingWord(thing("trial", "5")), thingWord(thing("notebook", "5f0c1a2b-1111"))]).toEqual(["trial 5", "notebook 5f0c1a2b"]);
   });
 
   it("make a file with who, what, when and on what", () => {

@@ -24,7 +24,7 @@ export function placeOf({ kind, id }: EventThing): string | undefined {
 
 /** `experiment 12`, `notebook 5f0c1a2b`. */
 export function thingWord({ kind, id }: EventThing): string {
-  const word = kind === "trial" ? "run" : kind.replace(/_/g, " ");
+  const word = kind === "trial" ? "trial" : kind.replace(/_/g, " ");
   return `${word} ${/^\d+$/.test(id) ? id : id.slice(0, 8)}`;
 }
 

@@ -1,6 +1,6 @@
 import { Outlet, useLocation, useParams } from "react-router";
 
-import { kindOf } from "@/data/experiments/acts";
+import { isSearch } from "@/data/experiments/acts";
 import { useExperiment, useTrials, type Experiment, type Trial } from "@/data/experiments/queries";
 import { isFinished } from "@/data/states";
 import { Page, type Tab } from "@/ui/layout/Page";
@@ -28,15 +28,15 @@ export default function ExperimentPage() {
   return (
     <PageQuery query={query} what={`experiment ${id}`} name={`Experiment ${id}`}>
       {({ experiment, job }) => {
-        const kind = kindOf(experiment);
+        const isOne = !isSearch(experiment);
         const context: ExperimentContext = {
           experiment,
           trials,
-          trial: kind === "run" ? trials[0] : undefined,
+          trial: isOne ? trials[0] : undefined,
         };
         return (
           <Page
-            name={`${experiment.name} (${kind} ${id})`}
+            name={`${experiment.name} (experiment ${id})`}
             title={experiment.name || `Experiment ${id}`}
             crumbs={crumbsOf(experiment)}
             badge={
@@ -48,7 +48,7 @@ export default function ExperimentPage() {
             }
             actions={<ExperimentActions experiment={experiment} trials={trials} trial={context.trial} />}
             flush={isFlush}
-            tabs={tabsOf(experiment, kind)}
+            tabs={tabsOf(experiment, isOne)}
           >
             <Outlet context={context} />
             {context.trial && !isFlush && <LastLine trial={context.trial} to={`/experiments/${id}/logs`} />}
@@ -68,15 +68,15 @@ function crumbsOf(experiment: Experiment) {
   return [
     { label: experiment.workspaceName ?? "Workspace", to: `/workspaces/${experiment.workspaceId}` },
     { label: experiment.projectName ?? "Project", to: `/projects/${experiment.projectId}` },
-    { label: `${kindOf(experiment) === "run" ? "Run" : "Search"} ${experiment.id}` },
+    { label: `Experiment ${experiment.id}` },
   ];
 }
 
-function tabsOf(experiment: Experiment, kind: "run" | "search"): Tab[] {
+function tabsOf(experiment: Experiment, isOne: boolean): Tab[] {
   const base = `/experiments/${experiment.id}`;
   const tab = (label: string, path: string) => ({ label, to: `${base}/${path}` });
   const waits = !isFinished(experiment.state) && [tab("Why", "why")];
-  return kind === "run"
+  return isOne
     ? [
         tab("Overview", "overview"),
         tab("Metrics", "metrics"),

@@ -28,7 +28,7 @@ export function TrialActions({ experiment, trial }: { experiment: Experiment; tr
     rights.may("PERMISSION_TYPE_CREATE_NSC", experiment.workspaceId) && {
       label: "Open TensorBoard",
       icon: "chart",
-      disabledReason: experiment.unmanaged ? "TensorBoard is not offered for detached runs." : undefined,
+      disabledReason: experiment.unmanaged ? "TensorBoard is not offered for detached trials." : undefined,
       onSelect: () => void openTensorBoard({ experimentIds: [], trialIds: [id] }, experiment.workspaceId),
     },
   ];

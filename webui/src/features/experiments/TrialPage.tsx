@@ -18,7 +18,7 @@ export default function TrialPage() {
   const id = Number(params["trialId"]);
   const trial = useTrial(id);
   return (
-    <PageQuery query={trial} what={`run ${id}`} name={`Run ${id}`}>
+    <PageQuery query={trial} what={`trial ${id}`} name={`Trial ${id}`}>
       {(found) => <WithExperiment trial={found} nested={Boolean(params["experimentId"])} />}
     </PageQuery>
   );
@@ -30,13 +30,13 @@ function WithExperiment({ trial, nested }: { trial: Trial; nested: boolean }) {
   const isFlush = fillsThePage(useLocation().pathname);
   const base = nested ? `/experiments/${trial.experimentId}/trials/${id}` : `/trials/${id}`;
   return (
-    <PageQuery query={query} what={`experiment ${trial.experimentId}`} name={`Run ${id}`}>
+    <PageQuery query={query} what={`experiment ${trial.experimentId}`} name={`Trial ${id}`}>
       {({ experiment }) => {
         const context: ExperimentContext = { experiment, trial, trials: [trial] };
         return (
           <Page
-            name={`Run ${id} of ${experiment.name}`}
-            title={`Run ${id}`}
+            name={`Trial ${id} of ${experiment.name}`}
+            title={`Trial ${id}`}
             crumbs={crumbsOf(experiment)}
             badge={<Badge trial={trial} />}
             actions={<TrialActions experiment={experiment} trial={trial} />}

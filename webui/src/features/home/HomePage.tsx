@@ -37,7 +37,7 @@ export default function HomePage() {
     <Page name="Home" actions={<LaunchMenu withNotebook />}>
       <div className="stack" style={{ gap: 16 }}>
         <Projects />
-        <QueryView query={overview} what="your runs">
+        <QueryView query={overview} what="your experiments">
           {(data) => <Columns overview={data} activity={activity} />}
         </QueryView>
         {activity !== null && <Activity days={activity?.days} />}

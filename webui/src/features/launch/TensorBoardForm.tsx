@@ -30,7 +30,7 @@ export default function TensorBoardForm({ onClose }: { onClose(): void }) {
     : wrong.length > 0
       ? "Ids are whole numbers."
       : chosen.ids.length + trials.ids.length === 0
-        ? "Choose an experiment or a run."
+        ? "Choose an experiment or a trial."
         : undefined;
   const submit = async () => {
     setBusy(true);
@@ -45,7 +45,7 @@ export default function TensorBoardForm({ onClose }: { onClose(): void }) {
       width={560}
       onClose={onClose}
       title="Open TensorBoard"
-      description="One that already shows the same experiments and runs is used again."
+      description="One that already shows the same experiments and trials is used again."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -66,8 +66,8 @@ export default function TensorBoardForm({ onClose }: { onClose(): void }) {
           onChange={(event) => setExperiments(event.target.value)}
         />
         <TextField
-          label="Runs"
-          placeholder="Single runs of searches: 40, 41"
+          label="Trials"
+          placeholder="Single trials of experiments: 40, 41"
           value={runs}
           error={idError(trials.wrong)}
           inputMode="numeric"

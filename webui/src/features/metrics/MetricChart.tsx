@@ -53,7 +53,7 @@ export function MetricChart({
     liveTrialIds: liveIds,
   });
   const lines = useMemo(
-    () => chartSeries(series ?? [], (each) => `run ${each.trialId}`).filter((each) => each.count || each.nonFiniteCount),
+    () => chartSeries(series ?? [], (each) => `trial ${each.trialId}`).filter((each) => each.count || each.nonFiniteCount),
     [series],
   );
   if (error && !series) return <ErrorNotice error={error} onRetry={() => void refetch()} />;

@@ -96,7 +96,7 @@ function Listed({ models, workspaceId }: { models: Model[]; workspaceId: number 
           models.length === 0 ? (
             <Empty title="No models yet" command="det model create NAME">
               A model collects versions: checkpoints worth keeping, with notes and metadata. The
-              checkpoints of a run can be registered from its page.
+              checkpoints of a trial can be registered from its page.
             </Empty>
           ) : (
             <Empty title="No model matches">Change the text or the filters, or show archived models too.</Empty>

@@ -66,7 +66,7 @@ export function VersionsTable({
         onOpen={(each) => void navigate(`${base}/versions/${each.version}`)}
         empty={
           <Empty title="No versions yet" command={`det model register-version ${shellWord(model.name ?? "")} UUID`}>
-            Register a checkpoint from the page of its run.
+            Register a checkpoint from the page of its trial.
           </Empty>
         }
       />
@@ -116,7 +116,7 @@ function useColumns(model: Model, edits: boolean): Column<Version>[] {
       { id: "tags", header: "Tags", type: "list", width: 160, value: (each) => (each.labels ?? []).join(" "), render: (each) => <Tags tags={each.labels} /> },
       {
         id: "source",
-        header: "Run",
+        header: "Trial",
         width: 90,
         sortable: true,
         value: (each) => each.checkpoint?.training?.trialId,

@@ -77,8 +77,8 @@ function tabsOf(id: number, project: Schemas["Project"] | undefined): Tab[] {
   const count = (number: number | undefined) => (number === undefined ? "" : ` ${number.toLocaleString("en")}`);
   const notes = project?.notes?.length;
   return [
-    { label: `Runs${count(project?.numRuns)}`, to: `/projects/${id}/runs` },
-    { label: `Searches${count(project?.numExperiments)}`, to: `/projects/${id}/searches` },
+    { label: `Trials${count(project?.numRuns)}`, to: `/projects/${id}/runs` },
+    { label: `Experiments${count(project?.numExperiments)}`, to: `/projects/${id}/searches` },
     { label: "Boards", to: `/projects/${id}/boards` },
     { label: `Notes${notes ? count(notes) : ""}`, to: `/projects/${id}/notes` },
   ];

@@ -39,9 +39,8 @@ export function useBulkActs({
   const { may } = useRights();
   const [plan, setPlan] = useState<Plan>();
   const [failures, setFailures] = useState<{ title: string; results: Result[] }>();
-  const word = table === "run" ? "run" : "search";
-  const words = table === "run" ? "runs" : "searches";
-  const counted = (count: number) => plural(count, word, words);
+  const word = table === "run" ? "trial" : "experiment";
+  const counted = (count: number) => plural(count, word);
 
   const report = (act: Act, results: Result[], undo: (() => void) | undefined) => {
     const failed = results.filter((each) => each.error);

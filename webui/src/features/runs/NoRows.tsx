@@ -6,11 +6,11 @@ import { Empty } from "@/ui/feedback/Feedback";
 
 /** Nothing yet, or nothing that matches: then each term can be taken away. */
 export function NoRows({ query, onQuery, table }: { query: string; onQuery(query: string): void; table: Table }) {
-  const words = table === "run" ? "runs" : "searches";
+  const words = table === "run" ? "trials" : "experiments";
   if (!query.trim())
     return (
       <Empty title={`No ${words} yet`} command="det experiment create config.yaml .">
-        {table === "run" ? "Each trial of an experiment is a run." : "An experiment with several trials is a search."} Archived ones
+        {table === "run" ? "An experiment creates one trial, or those of its search." : "An experiment has one trial, or those of its search."} Archived ones
         are hidden: <code>archived:any</code> shows them.
       </Empty>
     );

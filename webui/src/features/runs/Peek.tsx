@@ -22,7 +22,7 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
   const all = lastValues(item.metrics);
   const metrics = all.slice(0, MOST);
   return (
-    <aside className={styles.peek} aria-label={`${table === "run" ? "Run" : "Search"} ${item.id}`}>
+    <aside className={styles.peek} aria-label={`${table === "run" ? "Trial" : "Experiment"} ${item.id}`}>
       <div className={styles.head}>
         <h2>
           <Link to={linkOf(item, table)}>
@@ -49,8 +49,8 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
             ["Duration", <Duration key="d" start={item.startTime} end={item.endTime} />],
             ["User", userName(item.userId)],
             ["Pool", item.fields["resourcePool"]],
-            table === "run" && ["Search", <Link key="e" to={`/searches/${item.experimentId}/runs`}>{item.experimentId}</Link>],
-            table === "experiment" && ["Runs", item.fields["numTrials"]],
+            table === "run" && ["Experiment", <Link key="e" to={`/searches/${item.experimentId}/runs`}>{item.experimentId}</Link>],
+            table === "experiment" && ["Trials", item.fields["numTrials"]],
             ["Checkpoints", `${item.fields["checkpointCount"] ?? 0}, ${formatBytes((item.fields["checkpointSize"] as number | undefined) ?? 0)}`],
           ]}
         />
@@ -58,7 +58,7 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
           <section>
             <h3>Metrics, last value</h3>
             <Facts facts={metrics.map(([name, number]) => [name, <Num key={name} value={number} />])} />
-            {all.length > MOST && <p className="hint">The first {MOST} of {plural(all.length, "metric")}. The page of the {table === "run" ? "run" : "search"} has all of them.</p>}
+            {all.length > MOST && <p className="hint">The first {MOST} of {plural(all.length, "metric")}. The page of the {table === "run" ? "trial" : "experiment"} has all of them.</p>}
           </section>
         )}
         {hparams.length > 0 && (

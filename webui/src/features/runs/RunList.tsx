@@ -72,7 +72,8 @@ export function RunList(props: RunListProps) {
 function Listing({ table, projectId, workspaceId, experimentId, columns: known, views }: RunListProps & { columns: readonly ProjectColumn[]; views: ReturnType<typeof useViews> }) {
   const navigate = useNavigate();
   const [params, setParams] = useSearchParams();
-  const word = table === "run" ? "run" : "search";
+  const word = table === "run" ? "trial" : "experiment";
+  const words = `${word}s`;
   const pageBase = useMemo<ViewState>(() => ({ ...EMPTY_STATE, ...defaultTable(table, known), query: "", group: "", baseline: "" }), [table, known]);
   const asked = params.get("view");
   const view = useMemo(
@@ -141,7 +142,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
       toast.failed("Read the selection", error);
     }
   };
-  // A search has several runs to compare.
+  // An experiment may have several trials to compare.
   const least = table === "run" ? 2 : 1;
   const total = rows.total;
   const count = selection.all ? (total ?? 0) - selection.keys.size : selection.keys.size;
@@ -168,7 +169,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
         </div>
       </div>
       <div className={styles.status}>
-        <span role="status">{total === undefined ? "Loading" : `${total.toLocaleString("en")} ${total === 1 ? word : table === "run" ? "runs" : "searches"}`}{groups && ` in ${plural(groups.total, "group")}`}{isLoading && ", loading"}</span>
+        <span role="status">{total === undefined ? "Loading" : `${total.toLocaleString("en")} ${total === 1 ? word : words}`}{groups && ` in ${plural(groups.total, "group")}`}{isLoading && ", loading"}</span>
         {groups && groups.total > groups.groups.length && <span>The {groups.groups.length} largest groups are shown.</span>}
         <BaselineChip id={state.baseline} item={baseline} word={word} onClear={() => change({ baseline: "" })} />
         {live.fresh > 0 && (
@@ -180,7 +181,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
       <div style={{ position: "relative", display: "flex", flex: "1 1 0", minHeight: 0 }}>
         <div className={styles.list} style={{ minWidth: 0 }}>
           <DataTable
-            label={table === "run" ? "Runs" : "Searches"}
+            label={table === "run" ? "Trials" : "Experiments"}
             fill
             columns={grouped.columns}
             source={grouped.rows ?? rows}
@@ -205,7 +206,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
             rowMenu={(item) => item.group ? grouped.menuOf(item.group) : [
               { label: "Open", icon: "external", to: linkOf(item, table), keys: "Enter" },
               { label: "Peek", icon: "sidebar", keys: "Space", onSelect: () => change({ peek: String(item.id) }) },
-              table === "run" ? { label: `Search ${item.experimentId}`, icon: "search", to: `/searches/${item.experimentId}/runs` } : { label: "Its runs", icon: "runs", to: `/searches/${item.id}/runs` },
+              table === "run" ? { label: `Experiment ${item.experimentId}`, icon: "search", to: `/searches/${item.experimentId}/runs` } : { label: "Its trials", icon: "runs", to: `/searches/${item.id}/runs` },
               String(item.id) === state.baseline
                 ? { label: "Clear the baseline", icon: "flag", onSelect: () => change({ baseline: "" }) }
                 : { label: "Compare all with it (baseline)", icon: "flag", onSelect: () => change({ baseline: String(item.id) }) },
@@ -222,7 +223,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
             ]}
             empty={<NoRows query={state.query} onQuery={setQuery} table={table} />}
           />
-          <SelectionBar selection={selection} onSelection={select} total={total} listed={isComplete(rows) ? keysOf(rows) : undefined} word={word} words={table === "run" ? "runs" : "searches"}>
+          <SelectionBar selection={selection} onSelection={select} total={total} listed={isComplete(rows) ? keysOf(rows) : undefined} word={word} words={words}>
             <Button
               small
               icon="chart"

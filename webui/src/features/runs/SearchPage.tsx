@@ -8,37 +8,37 @@ import { StateBadge } from "@/ui/state/StateBadge";
 
 import { RunList } from "./RunList";
 
-/** The runs of one search; its other tabs are those of its experiment. */
+/** The trials of one experiment in the list of its project; the other tabs are those of its page. */
 export default function SearchPage() {
   const { id: text, tab = "runs" } = useParams();
   const id = Number(text);
   const isValid = Number.isInteger(id) && id > 0;
   const query = useQuery({ ...experimentQuery(id), enabled: isValid });
-  const search = query.data?.experiment;
+  const experiment = query.data?.experiment;
   if (!isValid)
     return (
       <Page name="Not found">
-        <NotFound what="search" />
+        <NotFound what="experiment" />
       </Page>
     );
   if (tab !== "runs") return <Navigate to={`/experiments/${id}/${tab}`} replace />;
-  const projectId = search?.projectId;
+  const projectId = experiment?.projectId;
   return (
     <Page
       key={id}
-      name={search?.name ? `${search.name} · search ${id}` : `Search ${id}`}
-      title={search?.name ?? `Search ${id}`}
+      name={experiment?.name ? `${experiment.name} · experiment ${id}` : `Experiment ${id}`}
+      title={experiment?.name || `Experiment ${id}`}
       crumbs={
-        search
+        experiment
           ? [
-              { label: search.workspaceName ?? "", to: `/workspaces/${search.workspaceId}/projects` },
-              { label: search.projectName ?? "", to: `/projects/${projectId}/searches` },
+              { label: experiment.workspaceName ?? "", to: `/workspaces/${experiment.workspaceId}/projects` },
+              { label: experiment.projectName ?? "", to: `/projects/${projectId}/searches` },
             ]
           : []
       }
-      badge={search && <StateBadge state={search.state} />}
+      badge={experiment && <StateBadge state={experiment.state} />}
       tabs={[
-        { label: "Runs", to: `/searches/${id}/runs` },
+        { label: "Trials", to: `/searches/${id}/runs` },
         { label: "Overview", to: `/experiments/${id}/overview` },
         { label: "Code", to: `/experiments/${id}/code` },
         { label: "Notes", to: `/experiments/${id}/notes` },
@@ -46,9 +46,9 @@ export default function SearchPage() {
       flush={!query.error}
     >
       {projectId !== undefined && !query.error ? (
-        <RunList table="run" projectId={projectId} workspaceId={search?.workspaceId} experimentId={id} />
+        <RunList table="run" projectId={projectId} workspaceId={experiment?.workspaceId} experimentId={id} />
       ) : (
-        <QueryView query={query} what="search">
+        <QueryView query={query} what="experiment">
           {() => null}
         </QueryView>
       )}

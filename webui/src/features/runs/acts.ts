@@ -38,7 +38,7 @@ export const ACTS: readonly Act[] = [
     needs: "PERMISSION_TYPE_UPDATE_EXPERIMENT",
     isEligible: (item, table) =>
       isOpen(item) && !isStopping(item) && stateWord(item.state) !== "PAUSED" && !isPart(item, table) && !item.unmanaged,
-    rule: "finished, paused, or part of a search",
+    rule: "finished, paused, or one of several trials of an experiment",
   },
   {
     id: "resume",
@@ -47,7 +47,7 @@ export const ACTS: readonly Act[] = [
     inverse: "pause",
     needs: "PERMISSION_TYPE_UPDATE_EXPERIMENT",
     isEligible: (item, table) => stateWord(item.state) === "PAUSED" && !isPart(item, table) && !item.unmanaged,
-    rule: "not paused, or part of a search",
+    rule: "not paused, or one of several trials of an experiment",
   },
   {
     id: "cancel",
@@ -93,7 +93,7 @@ export const ACTS: readonly Act[] = [
     inverse: "move",
     needs: "PERMISSION_TYPE_UPDATE_EXPERIMENT_METADATA",
     isEligible: (item, table) => !item.archived && !item.parentArchived && !isPart(item, table),
-    rule: "archived, or part of a search",
+    rule: "archived, or one of several trials of an experiment",
   },
   {
     id: "delete",
@@ -142,7 +142,7 @@ async function onRuns(act: ActId, projectId: number, runIds: number[], destinati
     const body = { runIds, sourceProjectId: projectId, destinationProjectId };
     return resultsOf(answer(api.POST("/api/v1/runs/move", { body })));
   }
-  if (act === "cancel") throw new Error("Runs are killed, searches are stopped.");
+  if (act === "cancel") throw new Error("Trials are killed, experiments are stopped.");
   return resultsOf(answer(api.POST(`/api/v1/runs/${act}`, { body: { runIds, projectId } })));
 }
 

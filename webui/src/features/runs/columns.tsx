@@ -48,8 +48,8 @@ const DEFAULTS: Record<Table, readonly string[]> = {
 };
 
 const HEADERS: Record<Table, Record<string, string>> = {
-  run: { id: "Run", experimentName: "Name", experimentId: "Search", experimentDescription: "Description", localId: "Run in project", searcherMetricsVal: "Searcher metric value", checkpointCount: "Checkpoints" },
-  experiment: { id: "Search", numTrials: "Runs", searcherMetricsVal: "Best metric value" },
+  run: { id: "Trial", experimentName: "Name", experimentId: "Experiment", experimentDescription: "Description", localId: "Trial in project", searcherMetricsVal: "Searcher metric value", checkpointCount: "Checkpoints" },
+  experiment: { id: "Experiment", numTrials: "Trials", searcherMetricsVal: "Best metric value" },
 };
 
 /** The address of a row. */

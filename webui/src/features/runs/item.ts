@@ -44,7 +44,7 @@ export function fromRun(run: Schemas["FlatRun"]): Item {
     experimentId: search.id ?? 0,
     projectId: run.projectId ?? 0,
     workspaceId: run.workspaceId ?? 0,
-    name: search.name ?? `run ${run.id}`,
+    name: search.name ?? `trial ${run.id}`,
     state: run.state ?? "",
     archived: Boolean(run.archived),
     parentArchived: Boolean(run.parentArchived),

@@ -12,7 +12,7 @@ export function BottomBar({ onFind }: { onFind(): void }) {
       {PLACES.slice(0, 4).map((place) => (
         <NavLink key={place.to} to={place.to} end={place.end ?? false}>
           <Icon name={place.icon} />
-          {place.label === "Uncategorized" ? "Runs" : place.label}
+          {place.label === "Uncategorized" ? "Trials" : place.label}
         </NavLink>
       ))}
       <button type="button" onClick={onFind}>

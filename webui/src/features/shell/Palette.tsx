@@ -32,7 +32,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
         aria-expanded={shown.length > 0}
         aria-controls="palette-list"
         aria-activedescendant={shown[at] ? `palette-${at}` : undefined}
-        placeholder="A page, a run, a workspace … (> acts, # ids, @ users)"
+        placeholder="A page, an experiment, a workspace … (> acts, # ids, @ users)"
         autoFocus
         value={text}
         onChange={(event) => {

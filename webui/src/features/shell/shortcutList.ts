@@ -16,7 +16,7 @@ export const SHORTCUT_GROUPS: ShortcutGroup[] = [
   {
     name: "Everywhere",
     shortcuts: [
-      { keys: ["Ctrl+K"], act: "Search or jump to a page, a run, a workspace, an act" },
+      { keys: ["Ctrl+K"], act: "Search or jump to a page, an experiment, a workspace, an act" },
       { keys: ["/"], act: "Go to the filter of the list" },
       { keys: ["["], act: "Show or hide the side bar" },
       { keys: ["?"], act: "Show these shortcuts" },

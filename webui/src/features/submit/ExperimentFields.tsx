@@ -46,7 +46,7 @@ export function ExperimentFields({ editing }: { editing: Editing }) {
       <fieldset className={styles.group}>
         <legend>Resources</legend>
         <div className={styles.grid}>
-          <ResourceFields editing={editing} workspaceId={workspaceId} slots="slots_per_trial" label="Slots per run" onOneAgent={false} />
+          <ResourceFields editing={editing} workspaceId={workspaceId} slots="slots_per_trial" label="Slots per trial" onOneAgent={false} />
           <ValueField editing={editing} path={["max_restarts"]} label="Restarts after failures" placeholder="5" />
           {!searches && <LengthField editing={editing} />}
         </div>

@@ -30,12 +30,12 @@ export function SearchForm({ editing, full }: { editing: Editing; full: FullTime
       <Plan editing={editing} />
       <HyperparameterTable editing={editing} />
       {hasNoRange(rows) && (
-        <Notice>All runs would have the same values. Give at least one hyperparameter choices or a range.</Notice>
+        <Notice>All trials would have the same values. Give at least one hyperparameter choices or a range.</Notice>
       )}
       <fieldset className={styles.group}>
         <legend>Resources and place</legend>
         <div className={styles.grid}>
-          <ResourceFields editing={editing} workspaceId={workspaceId} slots="slots_per_trial" label="Slots per run" onOneAgent={false} />
+          <ResourceFields editing={editing} workspaceId={workspaceId} slots="slots_per_trial" label="Slots per trial" onOneAgent={false} />
           <div className={styles.wide}>
             <WordField editing={editing} path={["name"]} label="Name" placeholder="A random name" />
           </div>
@@ -64,6 +64,6 @@ function Plan({ editing }: { editing: Editing }) {
 export function planWords(plan: readonly PlannedRuns[]): string {
   const total = plan.reduce((sum, each) => sum + each.count, 0);
   const parts = plan.map(({ count, until }) => `${count} ${until ? `up to ${until}` : "in full"}`);
-  const made = `The search makes ${plural(total, "run")}`;
+  const made = `The search makes ${plural(total, "trial")}`;
   return plan.length > 1 || plan[0]?.until ? `${made}: ${parts.join(", ")}.` : `${made}.`;
 }

@@ -12,9 +12,9 @@ import { Problems } from "./Problems";
 import styles from "./Submit.module.css";
 
 const MODES = [
-  { value: "aggressive", label: "Aggressive: stops most runs early" },
+  { value: "aggressive", label: "Aggressive: stops most trials early" },
   { value: "standard", label: "Standard" },
-  { value: "conservative", label: "Conservative: lets most runs train on" },
+  { value: "conservative", label: "Conservative: lets most trials train on" },
 ];
 
 const SHOWN = ["metric", "smaller_is_better", "max_trials", "max_concurrent_trials", "mode", "time_metric", "max_time", "divisor", "max_rungs"];
@@ -45,19 +45,19 @@ export function SearcherFields({ editing, full }: { editing: Editing; full?: Ful
       <div className={styles.grid}>
         <WordField editing={editing} path={at("metric")} label="Validation metric" />
         {method !== "grid" && (
-          <ValueField editing={editing} path={at("max_trials")} label="Runs in all" placeholder="16" />
+          <ValueField editing={editing} path={at("max_trials")} label="Trials in all" placeholder="16" />
         )}
         <ValueField
           editing={editing}
           path={at("max_concurrent_trials")}
-          label="Runs at once"
+          label="Trials at once"
           placeholder="16"
           hint="0 for no limit"
         />
         {method === "adaptive_asha" && (
           <>
             <WordField editing={editing} path={at("time_metric")} label="Time metric" placeholder="batches" hint="Reported with each validation" />
-            <ValueField editing={editing} path={at("max_time")} label="Time of a full run" hint="In units of the time metric" />
+            <ValueField editing={editing} path={at("max_time")} label="Time of a full trial" hint="In units of the time metric" />
             <ChoiceField editing={editing} path={at("mode")} label="Early stopping" options={MODES} />
             <ValueField editing={editing} path={at("divisor")} label="One of so many continues" placeholder="4" />
             <ValueField editing={editing} path={at("max_rungs")} label="Rungs at most" placeholder="5" />

@@ -152,15 +152,15 @@ describe("files", () => {
 
 describe("words", () => {
   it("sum up the lines", () => {
-    expect(summaryOf("loss", [trace("run 1", [0, 1], [2, 1])], "batches")).toBe(
-      "loss over batches, 1 line. run 1: from 2 to 1, lowest 1, highest 2.",
+    expect(summaryOf("loss", [trace("trial 1", [0, 1], [2, 1])], "batches")).toBe(
+      "loss over batches, 1 line. trial 1: from 2 to 1, lowest 1, highest 2.",
     );
     expect(summaryOf("loss", [], "batches")).toBe("loss: no data.");
   });
 
   it("say the point of the keyboard's cursor", () => {
-    const hit = hitOf([trace("run 1", [0, 100], [2, 1])], { traceId: "run 1", index: 1 });
-    expect(hit && spokenPoint(hit, "batches")).toBe("run 1, batch 100: 1");
+    const hit = hitOf([trace("trial 1", [0, 100], [2, 1])], { traceId: "trial 1", index: 1 });
+    expect(hit && spokenPoint(hit, "batches")).toBe("trial 1, batch 100: 1");
   });
 });
 

@@ -6,7 +6,7 @@ import type { ChartSeries } from "./types";
 /** `label` names a line; the default says the run and, with several metrics, the metric. */
 export function chartSeries(
   series: readonly TrialSeries[],
-  label: (series: TrialSeries) => string = (each) => `run ${each.trialId} ${each.group}.${each.name}`,
+  label: (series: TrialSeries) => string = (each) => `trial ${each.trialId} ${each.group}.${each.name}`,
 ): ChartSeries[] {
   return series.map((each) => ({
     id: `${each.trialId} ${each.group}.${each.name}`,

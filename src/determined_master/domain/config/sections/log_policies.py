@@ -63,7 +63,7 @@ POLICY = Object(
         "action": Field(
             _Action(("cancel_retries", "exclude_node")),
             is_hidden_when_null=True,
-            doc="Make the next failure final, or exclude the agent from later runs.",
+            doc="Make the next failure final, or exclude the agent from later attempts.",
         ),
     },
     rules=(_is_whole,),

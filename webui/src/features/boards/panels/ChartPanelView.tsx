@@ -32,7 +32,7 @@ export function ChartPanelView({ panel, projectId }: { panel: ChartPanel; projec
       <PanelFrame title={title}>
         <div style={{ minHeight: panel.height + AROUND - 60 }}>
           {rows ? (
-            <p className="muted">No run matches.</p>
+            <p className="muted">No trial matches.</p>
           ) : (
             <PanelState
               reason={!isPending && "reason" in wanted ? wanted.reason : undefined}
@@ -56,8 +56,8 @@ export function ChartPanelView({ panel, projectId }: { panel: ChartPanel; projec
             x={panel.x}
             range={range}
             height={panel.height}
-            empty={`${plural(ids.length, "run")}, none of which has reported ${panel.group}.${panel.name}.`}
-            menu={[{ label: "Compare these runs", icon: "external", to: `/compare?runs=${ids.join(",")}` }]}
+            empty={`${plural(ids.length, "trial")}, none of which has reported ${panel.group}.${panel.name}.`}
+            menu={[{ label: "Compare these trials", icon: "external", to: `/compare?runs=${ids.join(",")}` }]}
           />
         )}
       </InView>

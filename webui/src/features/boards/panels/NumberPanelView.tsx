@@ -23,7 +23,7 @@ const WORDS: Record<Figure, string> = {
   mean: "mean",
   median: "median",
   sum: "sum",
-  latest: "of the newest run",
+  latest: "of the newest trial",
 };
 
 export function NumberPanelView({ panel, projectId }: { panel: NumberPanel; projectId: number }) {
@@ -45,7 +45,7 @@ export function NumberPanelView({ panel, projectId }: { panel: NumberPanel; proj
         ? `value: ${found.reason}`
         : undefined;
   const data = query.data;
-  const title = panel.title || (panel.value ? `${panel.value}, ${WORDS[panel.of]}` : "Runs");
+  const title = panel.title || (panel.value ? `${panel.value}, ${WORDS[panel.of]}` : "Trials");
   if (!data || reason)
     return (
       <PanelFrame title={title}>
@@ -63,16 +63,16 @@ export function NumberPanelView({ panel, projectId }: { panel: NumberPanel; proj
       <div className="hint">
         {run ? (
           <>
-            {WORDS[panel.of]}, <Link to={linkOf(run, "run")}>run {run.id}</Link>
+            {WORDS[panel.of]}, <Link to={linkOf(run, "run")}>trial {run.id}</Link>
           </>
         ) : value === undefined ? (
-          "No run has a value."
+          "No trial has a value."
         ) : isCount ? (
           <Counted source={panel.source} />
         ) : data.total > data.rows.length ? (
-          `${WORDS[panel.of]} of the newest ${data.rows.length} of ${data.total.toLocaleString("en")} runs`
+          `${WORDS[panel.of]} of the newest ${data.rows.length} of ${data.total.toLocaleString("en")} trials`
         ) : (
-          `${WORDS[panel.of]} of ${data.total.toLocaleString("en")} runs`
+          `${WORDS[panel.of]} of ${data.total.toLocaleString("en")} trials`
         )}
       </div>
     </PanelFrame>
@@ -80,7 +80,7 @@ export function NumberPanelView({ panel, projectId }: { panel: NumberPanel; proj
 }
 
 function Counted({ source }: { source: Source }) {
-  if (source.by === "runs") return "of the chosen runs";
+  if (source.by === "runs") return "of the chosen trials";
   if (source.by === "experiment") return <>in <Link to={`/experiments/${source.id}`}>experiment {source.id}</Link></>;
   if (source.query) return <code>{source.query}</code>;
   return source.projectId ? <>in <Link to={`/projects/${source.projectId}`}>project {source.projectId}</Link></> : "in this project";

@@ -42,12 +42,12 @@ export function RunsPanelView({ panel, projectId }: { panel: RunsPanel; projectI
   const isCut = data !== undefined && data.total > data.rows.length;
   return (
     <PanelFrame
-      title={panel.title || "Runs"}
+      title={panel.title || "Trials"}
       flush={Boolean(data && !reason)}
       end={
         data && (
           <>
-            <span>{isCut ? `${data.rows.length} of ${data.total.toLocaleString("en")} runs` : plural(data.total, "run")}</span>
+            <span>{isCut ? `${data.rows.length} of ${data.total.toLocaleString("en")} trials` : plural(data.total, "trial")}</span>
             <ListLink source={panel.source} projectId={projectId} />
           </>
         )
@@ -55,7 +55,7 @@ export function RunsPanelView({ panel, projectId }: { panel: RunsPanel; projectI
     >
       {data && !reason ? (
         <DataTable
-          label={panel.title || "Runs"}
+          label={panel.title || "Trials"}
           rows={data.rows}
           rowKey={keyOf}
           rowName={nameOf}
@@ -64,7 +64,7 @@ export function RunsPanelView({ panel, projectId }: { panel: RunsPanel; projectI
           onState={(next) => setChanged({ of, state: next })}
           onOpen={(item) => void navigate(linkOf(item, "run"))}
           fit={12}
-          empty={<p className="muted" style={{ padding: "12px 16px" }}>No run matches.</p>}
+          empty={<p className="muted" style={{ padding: "12px 16px" }}>No trial matches.</p>}
         />
       ) : (
         <PanelState reason={reason} error={error ?? query.error} onRetry={() => void (error ? refetch() : query.refetch())} />
@@ -76,7 +76,7 @@ export function RunsPanelView({ panel, projectId }: { panel: RunsPanel; projectI
 /** The list that has all of them. */
 function ListLink({ source, projectId }: { source: Source; projectId: number }) {
   if (source.by === "runs") return <Link to={`/compare?runs=${source.ids.join(",")}`}>Compare</Link>;
-  if (source.by === "experiment") return <Link to={`/searches/${source.id}/runs`}>All runs</Link>;
+  if (source.by === "experiment") return <Link to={`/searches/${source.id}/runs`}>All trials</Link>;
   const search = source.query ? `?q=${encodeURIComponent(source.query)}` : "";
-  return <Link to={`/projects/${source.projectId || projectId}/runs${search}`}>All runs</Link>;
+  return <Link to={`/projects/${source.projectId || projectId}/runs${search}`}>All trials</Link>;
 }

@@ -7,7 +7,7 @@ import { QueryView } from "@/ui/feedback/Feedback";
 import { PanelFrame } from "./PanelFrame";
 import type { StoryPanel } from "./types";
 
-const WORDS = { experiments: "experiment", trials: "run", tasks: "task" } as const;
+const WORDS = { experiments: "experiment", trials: "trial", tasks: "task" } as const;
 
 export function StoryPanelView({ panel }: { panel: StoryPanel }) {
   const query = useStory(panel.of, panel.id);

@@ -80,7 +80,7 @@ describe("a panel", () => {
     ["panel chart", ["metric: a", "colour: red"], "3: “colour” is no key of a panel chart. Keys are metric, query, project, experiment, runs, sort, limit, x, height, title, width."],
     ["panel chart", ["metric: a", "limit: 51"], "3: limit is “51”: it must be a whole number from 1 to 50."],
     ["panel chart", ["metric: a", "x: steps"], "3: “steps” is no axis. Axes are batches, epochs, relative, time, and metric:NAME."],
-    ["panel runs", ["runs: 1, x"], "2: runs takes 1 to 100 ids of runs with commas between them: runs: 12, 13"],
+    ["panel runs", ["runs: 1, x"], "2: runs takes 1 to 100 ids of trials with commas between them: runs: 12, 13"],
     ["panel runs", ["runs: 1", "query: a"], "3: runs and query exclude each other: keep one of them."],
     ["panel runs", ["runs: 1", "project: 2"], "3: project goes with query; runs names things of any project."],
     ["panel number", ["of: best"], "2: “best” is no of: it is one of count, min, max, mean, median, sum, latest."],

@@ -114,7 +114,7 @@ class Reader {
     if (this.text("runs")) {
       const ids = this.list("runs").map(Number);
       if (ids.length > MOST_IDS || !ids.every(isId))
-        this.add("runs", `runs takes 1 to ${MOST_IDS} ids of runs with commas between them: runs: 12, 13`);
+        this.add("runs", `runs takes 1 to ${MOST_IDS} ids of trials with commas between them: runs: 12, 13`);
       return { by: "runs", ids };
     }
     if (this.text("experiment")) return { by: "experiment", id: this.id("experiment") };

@@ -18,11 +18,11 @@ export interface Template {
 export function templatesFor({ metric, runId, experimentId }: Known): Template[] {
   return [
     { label: "Chart of a metric", icon: "chart", text: block("chart", `metric: ${metric}`, "query: ", "limit: 10") },
-    { label: "Table of runs", icon: "runs", text: block("runs", "query: ", "sort: -id", "limit: 10") },
-    { label: "Number of runs", icon: "bars", text: block("number", "title: Runs", "query: ") },
+    { label: "Table of trials", icon: "runs", text: block("runs", "query: ", "sort: -id", "limit: 10") },
+    { label: "Number of trials", icon: "bars", text: block("number", "title: Trials", "query: ") },
     { label: "Best value", icon: "flag", text: block("number", `title: Best ${metric}`, `value: ${metric}`, "of: min", "query: ") },
     { label: "Story of an experiment", icon: "clock", text: block("story", `experiment: ${experimentId}`, "last: 10") },
-    { label: "Chart of chosen runs", icon: "chart", text: block("chart", `metric: ${metric}`, `runs: ${runId}`) },
+    { label: "Chart of chosen trials", icon: "chart", text: block("chart", `metric: ${metric}`, `runs: ${runId}`) },
   ];
 }
 
@@ -31,10 +31,10 @@ export function firstText(): string {
   return [
     "Write Markdown here. Panels are fenced blocks, and show live data:",
     "",
-    block("number", "title: Runs in this project"),
+    block("number", "title: Trials in this project"),
     block("number", "title: Failed", "query: state:error"),
     block("number", "title: Running", "query: state:running"),
-    block("runs", "title: The newest runs", "sort: -id", "limit: 5"),
+    block("runs", "title: The newest trials", "sort: -id", "limit: 5"),
     "",
   ].join("\n");
 }

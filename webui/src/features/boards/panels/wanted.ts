@@ -63,5 +63,5 @@ export function columnOf(name: string, fields: Fields): { field: Field } | { rea
   const field = findField(name, fields) ?? findField(`${name}.last`, fields);
   if (field) return { field };
   const near = nearest(name, fields);
-  return { reason: `“${name}” is no column of the project's runs.${near ? ` Is it ${near}?` : ""}` };
+  return { reason: `“${name}” is no column of the project's trials.${near ? ` Is it ${near}?` : ""}` };
 }

@@ -70,7 +70,7 @@ export function CheckpointDrawer({
             ["UUID", <span key="uuid" className="row"><span className="mono">{uuid}</span><CopyButton text={uuid} label="Copy the UUID" /></span>],
             ["State", <StateBadge key="state" state={checkpoint.state} plain />],
             ["Experiment", <Link key="experiment" to={`/experiments/${experiment.id}`}>{experiment.id}</Link>],
-            ["Run", <Link key="trial" to={`/trials/${checkpoint.training?.trialId}`}>{checkpoint.training?.trialId}</Link>],
+            ["Trial", <Link key="trial" to={`/trials/${checkpoint.training?.trialId}`}>{checkpoint.training?.trialId}</Link>],
             ["Batches", <Num key="batches" value={batchesOf(checkpoint)} />],
             [experiment.searcherMetric ?? "Metric", <Num key="metric" value={wireNumber(checkpoint.training?.searcherMetric)} />],
             ["Stored", <Time key="time" at={checkpoint.reportTime} />],

@@ -16,11 +16,11 @@ export default function BranchDialog({ experiment, trial, onClose }: ExperimentD
   return (
     <NewExperiment
       parent={experiment}
-      title={`Continue run ${trial?.id} in a new experiment`}
+      title={`Continue trial ${trial?.id} in a new experiment`}
       description={
         checkpoint
-          ? `The new run starts from checkpoint ${checkpoint.slice(0, 8)}, with the values of run ${trial?.id}.`
-          : `The new run starts from the last checkpoint of run ${trial?.id}, with its values.`
+          ? `The new trial starts from checkpoint ${checkpoint.slice(0, 8)}, with the values of trial ${trial?.id}.`
+          : `The new trial starts from the last checkpoint of trial ${trial?.id}, with its values.`
       }
       action="Continue"
       start={start}

@@ -70,8 +70,8 @@ export default function ContinueDialog({ experiment, trials, onClose }: Experime
         <p>
           {impossible ??
             (runs === 1
-              ? "Its run starts again from its last checkpoint, in the same experiment."
-              : `${plural(runs, "run")} start again from their last checkpoints, in the same experiment.`)}
+              ? "Its trial starts again from its last checkpoint, in the same experiment."
+              : `${plural(runs, "trial")} start again from their last checkpoints, in the same experiment.`)}
         </p>
         {fixed ? (
           <p className="muted">{fixed}</p>

@@ -11,13 +11,13 @@ import type { ExperimentDialogProps } from "../ExperimentDialogs";
 export default function SearchDialog({ experiment, trial, onClose }: ExperimentDialogProps) {
   const [start] = useState(() => searchStart(experiment, trial));
   const [source] = useState(() => runtimeStart(experiment));
-  const from = trial ? `run ${trial.id}` : `experiment ${experiment.id}`;
+  const from = trial ? `trial ${trial.id}` : `experiment ${experiment.id}`;
   const full = fullTime((experiment.config as { searcher?: unknown } | undefined)?.searcher, trial?.totalBatchesProcessed);
   return (
     <NewExperiment
       parent={experiment}
       title={`Search hyperparameters from ${from}`}
-      description="Choose what varies. All runs have the files of the source and start from scratch."
+      description="Choose what varies. All trials have the files of the source and start from scratch."
       action="Start the search"
       start={start}
       source={{ label: `experiment ${experiment.id}`, text: source.text }}

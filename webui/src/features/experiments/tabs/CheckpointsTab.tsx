@@ -61,7 +61,7 @@ export default function CheckpointsTab() {
             <Card flush>
               <PlainTable
                 label="Checkpoints"
-                columns={["Checkpoint", "State", "Run", "Batches", experiment.searcherMetric ?? "Metric", "Size", "Stored", <ActsHead key="acts" />]}
+                columns={["Checkpoint", "State", "Trial", "Batches", experiment.searcherMetric ?? "Metric", "Size", "Stored", <ActsHead key="acts" />]}
               >
                 {shown.slice(0, drawn).map((checkpoint) => (
                   <Row

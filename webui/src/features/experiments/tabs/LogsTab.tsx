@@ -29,15 +29,15 @@ export default function LogsTab() {
     [id, task, follows],
   );
   if (!source)
-    return <Empty title="No log yet">The log starts when the run gets its slots.</Empty>;
+    return <Empty title="No log yet">The log starts when the trial gets its slots.</Empty>;
   return (
     <LogViewer
-      label={`Log of run ${id}`}
+      label={`Log of trial ${id}`}
       source={source}
       startTime={trial?.startTime}
       target={hash}
       onLink={(next) => void navigate(next, { replace: true })}
-      empty="The run has written nothing yet."
+      empty="The trial has written nothing yet."
     />
   );
 }

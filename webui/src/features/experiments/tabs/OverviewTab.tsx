@@ -52,7 +52,7 @@ function Results({ experiment, trials }: { experiment: Experiment; trials: Trial
           <Num value={value} />
         </Stat>
         {trials.length > 1 && best && (
-          <Stat label="Best run">
+          <Stat label="Best trial">
             <Link to={`/experiments/${experiment.id}/trials/${best.id}/overview`}>{best.id}</Link>
           </Stat>
         )}
@@ -64,7 +64,7 @@ function Results({ experiment, trials }: { experiment: Experiment; trials: Trial
         <Stat label="Batches">
           <Num value={batches} />
         </Stat>
-        <Stat label="Runs">
+        <Stat label="Trials">
           <Num value={experiment.numTrials} />
         </Stat>
         <Stat label="Checkpoints">
@@ -142,8 +142,8 @@ function BestTrials({ experiment, trials }: { experiment: Experiment; trials: Tr
   const metric = experiment.searcherMetric;
   const best = byMetric(trials, metric, smallerIsBetter(experiment.config)).slice(0, 8);
   return (
-    <Card title="Best runs" flush>
-      <PlainTable label="Best runs" columns={["Run", "State", metric ?? "Metric", "Batches"]}>
+    <Card title="Best trials" flush>
+      <PlainTable label="Best trials" columns={["Trial", "State", metric ?? "Metric", "Batches"]}>
         {best.map((trial) => (
           <tr key={trial.id}>
             <td>

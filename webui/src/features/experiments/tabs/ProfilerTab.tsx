@@ -18,13 +18,13 @@ export default function ProfilerTab() {
   const asked = Number(params.get("run"));
   const shown = trial ?? trials.find((each) => each.id === asked) ?? trials[0];
   if (!shown)
-    return <Empty title="No run yet">System metrics appear here when the first run has started.</Empty>;
+    return <Empty title="No trial yet">System metrics appear here when the first trial has started.</Empty>;
   const picker = !trial && trials.length > 1 && (
     <Select
-      label="Run"
+      label="Trial"
       hideLabel
       value={String(shown.id)}
-      options={trials.map(({ id }) => ({ value: String(id), label: `Run ${id}` }))}
+      options={trials.map(({ id }) => ({ value: String(id), label: `Trial ${id}` }))}
       onValue={(run) =>
         setParams(
           (old) => {
@@ -74,7 +74,7 @@ function NoSamples({ experiment, done }: { experiment: Experiment; done: boolean
     return (
       <Empty title="Profiling is off" command={CONFIGURATION}>
         The configuration key <code>profiling.enabled</code> records the use of GPUs, processors, memory,
-        disks and network of a run&apos;s agents. Set it to <code>true</code> and start the experiment again. A
+        disks and network of a trial&apos;s agents. Set it to <code>true</code> and start the experiment again. A
         Core API script calls <code>core_context.profiler.on()</code> instead.
       </Empty>
     );
@@ -87,7 +87,7 @@ function NoSamples({ experiment, done }: { experiment: Experiment; done: boolean
     );
   return (
     <Empty title="No system metrics">
-      Profiling was on, but the run ended before an agent sent its first report, or the training code
+      Profiling was on, but the trial ended before an agent sent its first report, or the training code
       did not call <code>core_context.profiler.on()</code>.
     </Empty>
   );

@@ -35,7 +35,7 @@ export default function TrialsTab() {
     setParams(next, { replace: true });
   };
   if (trials.length === 0)
-    return <Empty title="No runs yet">The search creates its first runs when it starts.</Empty>;
+    return <Empty title="No trials yet">The search creates its first trials when it starts.</Empty>;
   const ordered = best ? byMetric(trials, metric, smallerIsBetter(experiment.config)) : trials;
   const names = varied(trials);
   return (
@@ -50,7 +50,7 @@ export default function TrialsTab() {
           ]}
           onValue={(value) => change("order", value === "best" ? "best" : "")}
         />
-        <span className="muted">{plural(trials.length, "run")}</span>
+        <span className="muted">{plural(trials.length, "trial")}</span>
         {chosen.size > 1 && (
           <ButtonLink small icon="columns" to={`/compare?runs=${[...chosen].slice(0, MAX_COMPARED).join(",")}`}>
             Compare {chosen.size}
@@ -68,8 +68,8 @@ export default function TrialsTab() {
       </div>
       <Card flush>
         <PlainTable
-          label="Runs"
-          columns={[<span key="chosen" className="visually-hidden">Selected</span>, "Run", "State", metric ?? "Metric", "Latest", "Batches", "Duration", "Restarts", "Checkpoints", ...names]}
+          label="Trials"
+          columns={[<span key="chosen" className="visually-hidden">Selected</span>, "Trial", "State", metric ?? "Metric", "Latest", "Batches", "Duration", "Restarts", "Checkpoints", ...names]}
         >
           {ordered.map((trial) => (
             <Row
@@ -110,7 +110,7 @@ function Row({
     <tr>
       <td>
         <Checkbox
-          label={<span className="visually-hidden">Select run {trial.id}</span>}
+          label={<span className="visually-hidden">Select trial {trial.id}</span>}
           checked={isChosen}
           onValue={onChoose}
         />

@@ -27,7 +27,7 @@ export default function VisualizationTab() {
   if (!runs.some((run) => run.metric !== undefined))
     return (
       <Empty title="Nothing to draw yet">
-        The charts appear when runs of the search have reported {metric || "the searcher's metric"}.
+        The charts appear when trials of the search have reported {metric || "the searcher's metric"}.
       </Empty>
     );
   const open = (id: string) => void navigate(`/experiments/${experiment.id}/trials/${id}/overview`);
@@ -76,7 +76,7 @@ function ParallelView({ experimentId, names, ...shared }: HpCharts & { experimen
     <div className="stack">
       <ParallelChart {...shared} highlight={marked} onHighlight={setMarked} onSelection={setInside} />
       <Card flush>
-        <PlainTable label="Runs of the parallel coordinates" columns={["Run", metric, ...names]}>
+        <PlainTable label="Trials of the parallel coordinates" columns={["Trial", metric, ...names]}>
         {shownRuns.slice(0, MOST_ROWS).map((run) => (
           <tr key={run.id} onMouseEnter={() => setMarked(run.id)} onMouseLeave={() => setMarked(undefined)}>
             <td>
@@ -96,7 +96,7 @@ function ParallelView({ experimentId, names, ...shared }: HpCharts & { experimen
       </Card>
       {shownRuns.length > MOST_ROWS && (
         <p className="hint">
-          The best {MOST_ROWS} of {shownRuns.length} runs.
+          The best {MOST_ROWS} of {shownRuns.length} trials.
         </p>
       )}
     </div>
@@ -133,7 +133,7 @@ function PairView({
 export function hpRuns(trials: readonly Trial[], metric: string): HpRun[] {
   return trials.map((trial) => ({
     id: String(trial.id),
-    label: `run ${trial.id}`,
+    label: `trial ${trial.id}`,
     hparams: Object.fromEntries(flatten(trial.hparams)),
     metric: bestMetric(trial, metric),
   }));

@@ -43,7 +43,7 @@ export default function OverviewTab() {
           {hparams.length > 0 ? (
             <Facts facts={hparams.map(([name, value]) => [name, shown(value)] as const)} />
           ) : (
-            <p className="hint">The run has no hyperparameters.</p>
+            <p className="hint">The trial has no hyperparameters.</p>
           )}
         </Card>
       </div>
@@ -63,7 +63,7 @@ function Source({ version }: { version: Version }) {
         ["Tags", <Tags key="tags" tags={version.labels} />],
         ["Registered", <span key="registered"><Time at={version.creationTime} /> by {nameOf(version.userId)}</span>],
         training?.experimentId ? ["Experiment", <Link key="experiment" to={`/experiments/${training.experimentId}`}>{experimentName(training)}</Link>] : undefined,
-        training?.trialId ? ["Run", <Link key="run" to={`/experiments/${training.experimentId}/trials/${training.trialId}/overview`}>{training.trialId}</Link>] : undefined,
+        training?.trialId ? ["Trial", <Link key="run" to={`/experiments/${training.experimentId}/trials/${training.trialId}/overview`}>{training.trialId}</Link>] : undefined,
         ["Checkpoint", <span key="uuid" className="row"><Link className="mono" to={`/trials/${training?.trialId}/checkpoints`}>{uuid}</Link><CopyButton text={uuid} label="Copy the UUID" /></span>],
         ["State", <StateBadge key="state" state={checkpoint?.state} plain />],
         ["Batches", <Num key="batches" value={checkpoint && batchesOf(checkpoint)} />],

@@ -16,7 +16,7 @@ const LABELS: Record<string, string> = {
   tags: "Tags",
   state: "State",
   experimentName: "Name",
-  experimentId: "Search",
+  experimentId: "Experiment",
   experimentDescription: "Description",
 };
 

@@ -21,7 +21,7 @@ export function HeadCell({ group, label, onToggle }: { group: GroupHead; label: 
       <span className={styles.label} title={label}>
         {label}
       </span>
-      <span className={styles.count}>{plural(group.runs, "run")}</span>
+      <span className={styles.count}>{plural(group.runs, "trial")}</span>
     </button>
   );
 }
@@ -38,7 +38,7 @@ export function FiguresCell({
 }) {
   if (!figures) return <span className={styles.none}>–</span>;
   const { n, mean, std, min, max } = figures;
-  const full = `mean ${mean}${std === undefined ? "" : `, standard deviation ${std}`}, least ${min}, greatest ${max}, of ${plural(n, "run")}`;
+  const full = `mean ${mean}${std === undefined ? "" : `, standard deviation ${std}`}, least ${min}, greatest ${max}, of ${plural(n, "trial")}`;
   return (
     <span className={styles.figures} title={full}>
       <span>

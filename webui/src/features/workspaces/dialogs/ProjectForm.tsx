@@ -37,7 +37,7 @@ export function ProjectForm({
       <TextArea label="Description" value={description} onChange={(event) => setDescription(event.target.value)} />
       <TextField
         label="Key"
-        hint="At most 5 letters and digits; the ids of runs start with it. Empty: made of the name."
+        hint="At most 5 letters and digits; the ids of trials start with it. Empty: made of the name."
         value={key}
         maxLength={5}
         onChange={(event) => setKey(event.target.value.toUpperCase())}

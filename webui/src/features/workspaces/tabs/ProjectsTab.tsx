@@ -45,7 +45,7 @@ function Listed({ projects }: { projects: Project[] }) {
   const empty =
     projects.length === 0 ? (
       <Empty title="No projects yet" command={`det project create ${shellWord(workspace.name ?? "")} NAME`}>
-        A project holds runs and searches about one question.
+        A project holds trials and experiments about one question.
       </Empty>
     ) : (
       <Empty title="No project matches">Change the owner, the text, or show archived projects too.</Empty>

@@ -68,12 +68,12 @@ export function ScatterChart({ runs, x, metric, xKind, yKind = "linear", trend =
   return (
     <CanvasChart
       title={`${metric} by ${x}`}
-      summary={`${metric} by ${x}, ${plural(points.length, "run")}.${fit}`}
+      summary={`${metric} by ${x}, ${plural(points.length, "trial")}.${fit}`}
       controls={line && <span className="hint">r = {line.correlation.toFixed(2)}</span>}
       height={height}
       layout={layout}
       table={tableOf(runs, [x], metric)}
-      empty={points.length === 0 ? `No run has a value of ${x} and of ${metric}.` : undefined}
+      empty={points.length === 0 ? `No trial has a value of ${x} and of ${metric}.` : undefined}
       {...rest}
     />
   );
@@ -138,7 +138,7 @@ export function HeatMapChart(props: PairProps) {
             id: `${column} ${row}`,
             x: left + cw / 2,
             y: top + ch / 2,
-            text: `${x}: ${middle(axes.x, column, columns)}\n${y}: ${middle(axes.y, row, rows)}\nmean ${metric}: ${formatNumber(mean)} of ${plural(count, "run")}`,
+            text: `${x}: ${middle(axes.x, column, columns)}\n${y}: ${middle(axes.y, row, rows)}\nmean ${metric}: ${formatNumber(mean)} of ${plural(count, "trial")}`,
           };
         }),
       };
@@ -148,8 +148,8 @@ export function HeatMapChart(props: PairProps) {
   return (
     <CanvasChart
       title={`${metric} by ${x} and ${y}`}
-      summary={`Heat map of ${metric} by ${x} and ${y}, ${plural(points.length, "run")}.`}
-      empty={points.length === 0 ? `No run has values of ${x}, ${y} and ${metric}.` : undefined}
+      summary={`Heat map of ${metric} by ${x} and ${y}, ${plural(points.length, "trial")}.`}
+      empty={points.length === 0 ? `No trial has values of ${x}, ${y} and ${metric}.` : undefined}
       {...{ height, layout, table }}
     />
   );
@@ -194,11 +194,11 @@ export function ContourChart(props: PairProps) {
     },
     [points, lines, axes, x, y, metric],
   );
-  const few = points.length < 4 ? `A contour needs four runs with values of ${x}, ${y} and ${metric}.` : undefined;
+  const few = points.length < 4 ? `A contour needs four trials with values of ${x}, ${y} and ${metric}.` : undefined;
   return (
     <CanvasChart
       title={`${metric} over ${x} and ${y}`}
-      summary={`Contour of ${metric} over ${x} and ${y}, interpolated from ${plural(points.length, "run")}.`}
+      summary={`Contour of ${metric} over ${x} and ${y}, interpolated from ${plural(points.length, "trial")}.`}
       empty={few}
       {...{ height, layout, table, highlight, onHighlight, onOpen }}
     />
@@ -228,7 +228,7 @@ export function runText(run: HpRun, names: readonly string[], metric: string): s
 
 export function tableOf(runs: readonly HpRun[], names: readonly string[], metric: string) {
   return {
-    columns: ["Run", ...names, metric],
+    columns: ["Trial", ...names, metric],
     rows: runs.map((run) => [run.label, ...names.map((name) => textOf(run.hparams[name])), run.metric]),
   };
 }

@@ -119,18 +119,18 @@ export function ParallelChart(props: ParallelProps) {
   return (
     <CanvasChart
       title="Parallel coordinates"
-      summary={`Parallel coordinates of ${axes.map((axis) => axis.name).join(", ")}: ${inside.size} of ${plural(runs.length, "run")} shown.`}
+      summary={`Parallel coordinates of ${axes.map((axis) => axis.name).join(", ")}: ${inside.size} of ${plural(runs.length, "trial")} shown.`}
       controls={
         filtering && (
           <>
-            <span className="hint" role="status">{`${inside.size} of ${plural(runs.length, "run")}`}</span>
+            <span className="hint" role="status">{`${inside.size} of ${plural(runs.length, "trial")}`}</span>
             <Button small look="quiet" onClick={() => setBrushes({})}>
               Show all
             </Button>
           </>
         )
       }
-      empty={runs.length === 0 ? "The search has no runs yet." : varied.length === 0 ? "No hyperparameter differs between the runs." : undefined}
+      empty={runs.length === 0 ? "The search has no trials yet." : varied.length === 0 ? "No hyperparameter differs between the trials." : undefined}
       table={tableOf(runs.filter((run) => inside.has(run.id)), names, metric)}
       {...{ height, layout, onDrag }}
       highlight={props.highlight}

@@ -69,12 +69,12 @@ export function ImportanceChart({ items, count, metric, ...rest }: Omit<Common, 
   return (
     <CanvasChart
       title={`Importance for ${metric}`}
-      summary={`Importance for ${metric} from ${plural(count, "run")}: ${sorted.slice(0, 5).map(({ name, importance }) => `${name} ${formatPercent(importance)}`).join(", ")}.`}
-      controls={<span className="hint">{count < ENOUGH_RUNS ? `${plural(count, "run")}: few, the order may be chance` : plural(count, "run")}</span>}
+      summary={`Importance for ${metric} from ${plural(count, "trial")}: ${sorted.slice(0, 5).map(({ name, importance }) => `${name} ${formatPercent(importance)}`).join(", ")}.`}
+      controls={<span className="hint">{count < ENOUGH_RUNS ? `${plural(count, "trial")}: few, the order may be chance` : plural(count, "trial")}</span>}
       height={Math.max(80, sorted.length * BAR + 8)}
       layout={layout}
       table={{ columns: ["Hyperparameter", "Importance", "Rank correlation"], rows: sorted.map((each) => [each.name, each.importance, each.correlation]) }}
-      empty={sorted.length === 0 ? "No hyperparameter differs between the runs." : undefined}
+      empty={sorted.length === 0 ? "No hyperparameter differs between the trials." : undefined}
       {...rest}
     />
   );
@@ -84,7 +84,7 @@ export function ImportanceChart({ items, count, metric, ...rest }: Omit<Common, 
 export function HistoryChart({ runs, metric, smallerIsBetter, height = 260, ...rest }: Common & { runs: readonly HpRun[]; metric: string; smallerIsBetter: boolean }) {
   const best = useMemo(() => bestSoFar(runs.map((run) => run.metric), smallerIsBetter), [runs, smallerIsBetter]);
   const axes = useMemo(
-    () => ({ x: makeAxis("Run of the search", [1, Math.max(2, runs.length)], "linear"), y: makeAxis(metric, runs.map((run) => run.metric), "linear") }),
+    () => ({ x: makeAxis("Trial of the search", [1, Math.max(2, runs.length)], "linear"), y: makeAxis(metric, runs.map((run) => run.metric), "linear") }),
     [runs, metric],
   );
   const layout = useCallback(
@@ -127,9 +127,9 @@ export function HistoryChart({ runs, metric, smallerIsBetter, height = 260, ...r
   return (
     <CanvasChart
       title={`Best ${metric} so far`}
-      summary={`${plural(runs.length, "run")}; the best ${metric} is ${formatNumber(last)}.`}
-      table={{ columns: ["Run", metric, "Best so far"], rows: runs.map((run, i) => [run.label, run.metric, best[i]]) }}
-      empty={last === undefined ? `No run has a value of ${metric} yet.` : undefined}
+      summary={`${plural(runs.length, "trial")}; the best ${metric} is ${formatNumber(last)}.`}
+      table={{ columns: ["Trial", metric, "Best so far"], rows: runs.map((run, i) => [run.label, run.metric, best[i]]) }}
+      empty={last === undefined ? `No trial has a value of ${metric} yet.` : undefined}
       {...{ height, layout }}
       {...rest}
     />
@@ -193,7 +193,7 @@ export function RungChart({ runs, lengths, unit, height = 260 }: { runs: readonl
       title="Rungs"
       summary={`${plural(columns.length, "rung")}: ${columns.map((each) => `${each.reached} reached rung ${each.rung}`).join(", ")}.`}
       table={{ columns: ["Rung", "Reached", "Promoted", "Stopped", "Running", "Done"], rows: columns.map((c) => [c.rung, c.reached, c.promoted, c.stopped, c.running, c.done]) }}
-      empty={columns.length === 0 ? "No run has reached a rung yet." : undefined}
+      empty={columns.length === 0 ? "No trial has reached a rung yet." : undefined}
       {...{ height, layout }}
     />
   );
@@ -250,14 +250,14 @@ export function TimelineChart({ spans, now, ...rest }: Omit<Common, "height"> & 
   return (
     <CanvasChart
       title="Timeline"
-      summary={`${plural(placed.length, "run")}, at most ${lanes} at a time.`}
+      summary={`${plural(placed.length, "trial")}, at most ${lanes} at a time.`}
       height={Math.max(80, lanes * LANE + 32)}
       layout={layout}
       table={{
-        columns: ["Run", "State", "Start", "Duration"],
+        columns: ["Trial", "State", "Start", "Duration"],
         rows: placed.map((span) => [span.label, stateLabel(span.state), formatInstant(new Date(span.start).toISOString()), formatDuration(((span.end ?? now) - span.start) / 1000)]),
       }}
-      empty={placed.length === 0 ? "No run has started yet." : undefined}
+      empty={placed.length === 0 ? "No trial has started yet." : undefined}
       {...rest}
     />
   );
