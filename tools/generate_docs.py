@@ -18,6 +18,7 @@ from tools.config_page import config_page  # noqa: E402
 from tools.permissions_page import permissions_page  # noqa: E402
 from tools.security_page import security_page  # noqa: E402
 from tools.settings_page import settings_page  # noqa: E402
+from tools.state_constants import state_constants  # noqa: E402
 from tools.states_page import states_page  # noqa: E402
 from tools.webui_rules import webui_rules  # noqa: E402
 
@@ -33,6 +34,7 @@ CONFIG = Path("docs/reference/experiment-config.md")
 STATES = Path("docs/architecture/states.md")
 OPENAPI = Path("webui/openapi.json")
 RULES = Path("webui/src/data/rules.ts")
+CONSTANTS = Path("src/determined/common/api/states.py")
 BOUNDS = Path("docs/reference/bounds.md")
 SECURITY = Path("docs/security.md")
 PERMISSIONS = Path("docs/reference/permissions.md")
@@ -121,6 +123,7 @@ def _pages() -> dict[Path, str]:
         STATES: states_page(),
         OPENAPI: openapi(),
         RULES: webui_rules(),
+        CONSTANTS: state_constants(),
         PERMISSIONS: permissions_page(),
         SECURITY: security_page(),
         BOUNDS: bounds_page(),

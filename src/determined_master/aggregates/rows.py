@@ -8,7 +8,7 @@ from typing import Any
 
 from determined_master.domain.log_lines import LEVEL_NUMBERS
 from determined_master.domain.messages import WriteTaskLog
-from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.domain.states import ENDED
 from determined_master.engine.kind import Change
 from determined_master.store.db import Conn
 from determined_master.store.logs import task_logs
@@ -28,4 +28,4 @@ async def write_log_lines(conn: Conn, changes: Iterable[Change[Any, Any]]) -> No
 
 def ended_at(state: str, at: datetime) -> datetime | None:
     """When a run ended; None for a live one."""
-    return at if state in TERMINAL or state in LEAVING else None
+    return at if state in ENDED else None

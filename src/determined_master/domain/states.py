@@ -1,7 +1,7 @@
 """States of experiments, trials and allocations, and their transitions."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 RunState = Literal[
     "ACTIVE",
@@ -24,6 +24,9 @@ follows from their allocations."""
 TERMINAL: frozenset[RunState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 LEAVING: frozenset[RunState] = frozenset({"DELETING", "DELETE_FAILED", "DELETED"})
 """States of an experiment that is being deleted, or is deleted."""
+ENDED: frozenset[RunState] = TERMINAL | LEAVING
+"""States in which an experiment runs and requests nothing."""
+UNENDED: tuple[RunState, ...] = tuple(s for s in get_args(RunState) if s not in ENDED)
 STOPPING: frozenset[RunState] = frozenset(
     {"STOPPING_COMPLETED", "STOPPING_CANCELED", "STOPPING_KILLED", "STOPPING_ERROR"}
 )
@@ -133,6 +136,13 @@ _ORDER = ("RUNNING", "STARTING", "PULLING", "QUEUED")
 
 
 SHOWN_WHEN_ACTIVE = frozenset(_ORDER)
+
+
+CHANGING: frozenset[str] = frozenset(
+    {*UNENDED, *SHOWN_WHEN_ACTIVE, *ALLOCATION_ORDER, "STOPPING_PAUSED", "DELETING"}
+) - {"TERMINATED"}
+"""The names, in answers of the API, of states that are not the last of an experiment, a trial or a
+task."""
 
 
 def shown_state(stored: str, allocations: Iterable[AllocationState]) -> str:

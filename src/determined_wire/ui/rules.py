@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from determined_wire.proto import Message
 
 
@@ -16,7 +18,17 @@ class PasswordRule(Message, frozen=True):
     text: str = ""
 
 
+class StateRule(Message, frozen=True):
+    """Names of states without `STATE_`."""
+
+    unended: Sequence[str] = ()
+    """Of experiments that run or request something, or could."""
+    changing: Sequence[str] = ()
+    """Of experiments, trials and tasks about which a page asks again."""
+
+
 class GetRulesResponse(Message, frozen=True):
     """The same for every caller."""
 
     password: PasswordRule = PasswordRule()
+    states: StateRule = StateRule()

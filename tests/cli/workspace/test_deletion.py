@@ -9,6 +9,8 @@ from tests.cli import canned
 from tests.cli.conftest import Det
 from tests.cli.fake_master import Call, FakeMaster
 
+from determined_master.domain.states import UNENDED
+
 HERE = "/api/v1/workspaces/7"
 KINDS = ("command", "notebook", "shell", "tensorboard")
 
@@ -35,7 +37,7 @@ def experiments(*ids: int) -> Any:
     """Project 3 has these experiments that have not ended, project 4 none."""
 
     def answer(call: Call) -> tuple[int, Any]:
-        assert "STATE_PAUSED" in call.query["states"]
+        assert call.query["states"] == [f"STATE_{state}" for state in UNENDED]
         rows = [{"id": i} for i in ids] if call.query["projectId"] == ["3"] else []
         return 200, canned.page("experiments", *rows)
 

@@ -15,6 +15,7 @@ from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.generic_task import messages as t
 from determined_master.domain.generic_task.machine import step
+from determined_master.domain.states import TERMINAL
 
 TASK = "11111111-2222-4333-8444-555555555555"
 KINDS = ("completed", "preempted", "killed", "failed", "lost", "refused")
@@ -174,6 +175,8 @@ def test_in_any_order_of_events_at_most_one_run_is_open_and_none_at_the_end(orde
         opened += [e.allocation_id for e in of_type(effects, t.RequestRun)]
         closed = set(opened) - {state.allocation_id}
         assert len(opened) - len(closed) <= 1
-        assert (state.allocation_id is None) == (state.state in t.OVER or state.state == "PAUSED")
+        assert (state.allocation_id is None) == (
+            state.state in TERMINAL or state.state == "PAUSED"
+        )
         assert len(msgspec.json.encode(state)) < 1000
     assert len(opened) == len(set(opened)) == state.run_id

@@ -1,3 +1,5 @@
+import { rules } from "./rules";
+
 /** Families of states: each has one colour and one shape in the whole UI. */
 export type StateFamily =
   | "waiting"
@@ -58,5 +60,5 @@ export function stateLabel(state: string | undefined): string {
 
 /** True when nothing about the thing changes any more. */
 export function isFinished(state: string | undefined): boolean {
-  return ["done", "failed", "ended"].includes(stateFamily(state));
+  return !(rules.states.changing as readonly string[]).includes(stateWord(state));
 }

@@ -24,10 +24,9 @@ from determined.cli.experiment.commands import first_trial, task_of_trial
 from determined.cli.output import progress, show
 from determined.cli.trial import story
 from determined.common import config_text, submit
-from determined.common.api import BaseSession, Session
+from determined.common.api import BaseSession, Session, states
 from determined.common.api import errors as api_errors
 
-_TERMINAL = ("COMPLETED", "CANCELED", "ERROR", "DELETED")
 _PAUSED = "PAUSED"
 _UNREACHABLE_LIMIT_S = 120.0
 _TEST_POLL_S = 0.5
@@ -133,7 +132,7 @@ def _ended_state(
             state = show.state(found["state"])
             unreachable_since_s = None
             report(found.get("progress") or 0.0, state)
-            if state in _TERMINAL or state == _PAUSED:
+            if state in states.ENDED or state == _PAUSED:
                 return state
         except api_errors.MasterNotFoundException:
             now_s = time.monotonic()
@@ -169,7 +168,7 @@ def report_trial(session: BaseSession, trial_id: int) -> None:
     for pause_s in _END_PAUSES_S:  # the log is complete a moment before the trial has ended
         time.sleep(pause_s)
         state = show.state(session.get(f"/api/v1/trials/{trial_id}").json()["trial"]["state"])
-        if state in _TERMINAL or state == _PAUSED:
+        if state in states.ENDED or state == _PAUSED:
             break
     reason = story.reason_of(session, "trials", trial_id)
     if state == "ERROR":
@@ -234,4 +233,4 @@ def follow(session: Session, number: int, published: Sequence[publish.PublishedP
 
 def _has_ended(session: BaseSession, number: int) -> bool:
     body: Dict[str, Any] = session.get(f"/api/v1/experiments/{number}").json()
-    return show.state(body["experiment"]["state"]) in _TERMINAL
+    return show.state(body["experiment"]["state"]) in states.ENDED

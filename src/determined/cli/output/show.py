@@ -10,9 +10,9 @@ import sys
 from typing import Any, Optional, Sequence
 
 from determined.cli.output import plain_table, plain_yaml
+from determined.common.api import states
 
 Rows = Sequence[Sequence[Any]]
-_ENDED = ("COMPLETED", "CANCELED", "ERROR", "TERMINATED")
 
 
 def table(headers: Sequence[str], rows: Rows, as_csv: bool = False) -> None:
@@ -55,7 +55,7 @@ def print_stop(what: str, done: str, state_before: str) -> None:
         state_before: its state before that, as the API names it.
     """
     before = state(state_before)
-    if before in _ENDED:
+    if before in states.ENDED:
         print(f"{what[0].upper()}{what[1:]} had ended already: {before}", flush=True)
     else:
         print(f"{done} {what}", flush=True)

@@ -10,11 +10,10 @@ from typing import Any, Dict, List, Tuple
 
 from determined.cli.declare import Arg, flag
 from determined.cli.output import show
-from determined.common.api import BaseSession, errors
+from determined.common.api import BaseSession, errors, states
 
 _PAGE = 500
 _POLL_S = 1.0
-_TERMINAL = ("COMPLETED", "CANCELED", "ERROR")
 
 
 def arguments() -> Tuple[Arg, ...]:
@@ -68,7 +67,7 @@ def reason_of(session: BaseSession, kind: str, number: int) -> str:
 def _has_ended(session: BaseSession, kind: str, number: int) -> bool:
     body = session.get(f"/api/v1/{kind}/{number}").json()
     state = str(body[kind[:-1]]["state"])
-    return state.rsplit("STATE_", 1)[-1] in _TERMINAL
+    return state.rsplit("STATE_", 1)[-1] in states.ENDED
 
 
 def _timed(line: Dict[str, Any]) -> str:

@@ -7,17 +7,10 @@ from typing import Any, Dict, List
 
 from determined.cli import connect
 from determined.cli.arguments import confirm
+from determined.cli.output import show
 from determined.cli.workspace import lookup
-from determined.common.api import BaseSession
+from determined.common.api import BaseSession, states
 
-_NOT_OVER = (
-    "STATE_ACTIVE",
-    "STATE_PAUSED",
-    "STATE_STOPPING_CANCELED",
-    "STATE_STOPPING_COMPLETED",
-    "STATE_STOPPING_ERROR",
-    "STATE_STOPPING_KILLED",
-)
 _KINDS = ("command", "notebook", "shell", "tensorboard")
 _MAX_NAMED = 10
 
@@ -53,9 +46,10 @@ def _killed(session: BaseSession, workspace: Dict[str, Any]) -> str:
 def _experiments(session: BaseSession, workspace: Dict[str, Any]) -> List[str]:
     """The ids of its experiments that have not ended: running, queued and paused ones."""
     projects = session.get(f"/api/v1/workspaces/{workspace['id']}/projects").json()["projects"]
+    unended = [f"STATE_{state}" for state in states.UNENDED]
     ids = []
     for project in projects:
-        params = {"projectId": project["id"], "states": _NOT_OVER, "limit": -1}
+        params = {"projectId": project["id"], "states": unended, "limit": -1}
         answer = session.get("/api/v1/experiments", params=params).json()
         ids += [str(experiment["id"]) for experiment in answer["experiments"]]
     return ids
@@ -68,5 +62,5 @@ def _tasks(session: BaseSession, workspace: Dict[str, Any]) -> List[str]:
         str(task["id"])
         for kind in _KINDS
         for task in session.get(f"/api/v1/{kind}s", params=params).json()[f"{kind}s"]
-        if task["state"] != "STATE_TERMINATED"
+        if show.state(task["state"]) not in states.ENDED
     ]

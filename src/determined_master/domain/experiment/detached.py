@@ -29,7 +29,7 @@ from determined_master.domain.experiment.messages import (
     ValidationReported,
 )
 from determined_master.domain.search.records import SearchRecord
-from determined_master.domain.states import DETACHED_WEIGHT, LEAVING, TERMINAL, RunState
+from determined_master.domain.states import DETACHED_WEIGHT, ENDED, LEAVING, TERMINAL, RunState
 
 Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 OwnEvent = (
@@ -79,7 +79,7 @@ def step(state: Experiment, event: OwnEvent) -> Step:
 
 def _stop(state: Experiment, signal: SignalTrials) -> Step:
     """Its trials are notified and report their ends; without trials there is none to wait for."""
-    if state.state in TERMINAL | LEAVING:
+    if state.state in ENDED:
         return state, []
     if any(state.detached_trials.values()):
         return state, [signal]

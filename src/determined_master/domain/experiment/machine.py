@@ -50,11 +50,10 @@ from determined_master.domain.messages import by_tag
 from determined_master.domain.search.decision import Create, SearchDecision, SearchError, Stop
 from determined_master.domain.search.method import SearchContext
 from determined_master.domain.search.records import SearchRecord
-from determined_master.domain.states import LEAVING, STOPPED_AS, STOPPING, TERMINAL, RunState
+from determined_master.domain.states import ENDED, STOPPED_AS, STOPPING, RunState
 
 Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 
-_OVER = TERMINAL | LEAVING
 _ORDERS: Mapping[str, type[ExperimentEffect]] = by_tag(ExperimentEffect)
 
 
@@ -160,7 +159,7 @@ def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> St
     is_to_run = isinstance(event, ExperimentActivated)
     verb = "activated" if is_to_run else "paused"
     to: RunState = "ACTIVE" if is_to_run else "PAUSED"
-    if state.state in _OVER:
+    if state.state in ENDED:
         raise FailedPrecondition(
             f"experiment in terminal state: experiment {state.id} is {state.state} and cannot be "
             f"{verb}; fork it to run it again"
@@ -180,14 +179,14 @@ def _run(state: Experiment, event: ExperimentActivated | ExperimentPaused) -> St
 
 
 def _cancel(state: Experiment) -> Step:
-    if state.state in _OVER or state.state in STOPPING:
+    if state.state in ENDED or state.state in STOPPING:
         return state, []
     return _stop(state, "STOPPING_CANCELED", SignalTrials(signal="cancel"), "canceled by a user")
 
 
 def _kill(state: Experiment) -> Step:
     """A repeated kill is sent to the trials again, even while it stops for an error."""
-    if state.state in _OVER:
+    if state.state in ENDED:
         return state, []
     if state.state in ("STOPPING_KILLED", "STOPPING_ERROR"):
         return state, [SignalTrials(signal="kill")]
@@ -195,7 +194,7 @@ def _kill(state: Experiment) -> Step:
 
 
 def _fail(state: Experiment, reason: str) -> Step:
-    if state.state in _OVER or state.state == "STOPPING_ERROR":
+    if state.state in ENDED or state.state == "STOPPING_ERROR":
         return state, []
     signal = SignalTrials(signal="error", reason=reason)
     return _stop(state, "STOPPING_ERROR", signal, reason)
@@ -240,7 +239,7 @@ def _grow(state: Experiment, context: SearchContext) -> Step:
 
 
 def _trial_ended(state: Experiment, event: TrialEnded, context: SearchContext) -> Step:
-    if state.state in _OVER:
+    if state.state in ENDED:
         return state, []
     counted = replace(
         state,
@@ -282,7 +281,7 @@ def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
 
 
 def _fail_or_settle(state: Experiment, reason: str, lost_trials: int = 0) -> Step:
-    if state.state in _OVER:
+    if state.state in ENDED:
         return state, []
     counted = replace(
         state,

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from determined_master.domain import ids
 from determined_master.domain.errors import FailedPrecondition, NotFound
 from determined_master.domain.generic_task.messages import (
-    OVER,
     GenericState,
     GenericTask,
     KillRun,
@@ -34,6 +33,7 @@ from determined_master.domain.generic_task.messages import (
     TaskUnpaused,
 )
 from determined_master.domain.messages import WriteTaskLog, by_tag
+from determined_master.domain.states import TERMINAL
 
 Step = tuple[GenericTask, list[TaskEffect]]
 
@@ -97,7 +97,7 @@ def _continue(state: GenericTask) -> Step:
 
 def _kill(state: GenericTask) -> Step:
     """A kill text again is ordered again: the first may have got lost on its way."""
-    if state.state in OVER:
+    if state.state in TERMINAL:
         return state, []
     if state.allocation_id is None:
         return _end(state, "CANCELED", _KILL)
@@ -129,7 +129,7 @@ def _run_ended(state: GenericTask, event: RunEnded) -> Step:
 
 
 def _effect_failed(state: GenericTask, event: TaskEffectFailed) -> Step:
-    if state.state in OVER or event.allocation_id not in ("", state.allocation_id):
+    if state.state in TERMINAL or event.allocation_id not in ("", state.allocation_id):
         return state, []
     text = f"{event.effect.replace('_', ' ')} failed: {event.error}"
     logged = WriteTaskLog(task_id=state.id, text=text, level="ERROR")

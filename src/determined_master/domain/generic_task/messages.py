@@ -16,7 +16,6 @@ GenericState = Literal[
     "CANCELED",
     "ERROR",
 ]
-OVER: frozenset[GenericState] = frozenset({"COMPLETED", "CANCELED", "ERROR"})
 
 
 class GenericTask(State, frozen=True):

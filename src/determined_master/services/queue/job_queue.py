@@ -12,7 +12,7 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
 from determined_master.domain.listing.paging import page_of
-from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.domain.states import ENDED
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.services.queue.job_facts import (
     NO_ORDER,
@@ -150,7 +150,7 @@ class JobQueue:
         for row in found:
             if shown:
                 return self._facts(row, row.resource_pool or shown[0].request.pool, shown)
-            if row.resources is not None and row.state not in TERMINAL | LEAVING:
+            if row.resources is not None and row.state not in ENDED:
                 return facts_at_rest(row)
         raise NotFound(f"job {job_id} not found")
 

@@ -18,6 +18,7 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.generic_task import messages as task
 from determined_master.domain.ids import TaskId, allocation_id
+from determined_master.domain.states import TERMINAL
 from determined_master.engine import Posting
 from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.entropy import pet_name
@@ -242,7 +243,7 @@ class GenericTasks:
             r
             for r in tree
             if r.id != row.id
-            and (r.state in states if states is not None else r.state not in task.OVER)
+            and (r.state in states if states is not None else r.state not in TERMINAL)
         ]
 
     async def _post(self, caller: Caller, task_ids: Sequence[str], event: task.TaskEvent) -> None:

@@ -23,7 +23,7 @@ from determined_master.domain.experiment.messages import DeletionRequested, Expe
 from determined_master.domain.generic_task.messages import TaskKilled
 from determined_master.domain.ids import ExperimentId, TaskId
 from determined_master.domain.interactive_task import messages as interactive
-from determined_master.domain.states import TERMINAL
+from determined_master.domain.states import ENDED, TERMINAL
 from determined_master.engine.causes import Occurrence, OnlyOnce
 from determined_master.services.cluster.pool_bindings import warn_of_nobody
 from determined_master.store.cluster import pool_bindings
@@ -42,7 +42,6 @@ log = logging.getLogger(__name__)
 POLL_S = 0.5
 """Between checks of deletions in progress; without any there are no checks."""
 NAMED_AT_MOST = 10
-DELETABLE = (*TERMINAL, "DELETING", "DELETED", "DELETE_FAILED")
 
 
 class ProjectDeletions:
@@ -152,7 +151,7 @@ class ProjectDeletions:
         """The same for experiments that have not ended."""
         projects = [i for i, _ in await rows.list_project_states(conn, workspace_id)]
         for experiment_id, _, state in await rows.list_owned(conn, projects):
-            if state not in DELETABLE:
+            if state not in ENDED:
                 cause = OnlyOnce("workspace-deletion")
                 name = ExperimentId(experiment_id)
                 await self._engine.post(EXPERIMENT, name, ExperimentKilled(), cause=cause)
@@ -170,7 +169,7 @@ class ProjectDeletions:
 
 async def _check_ended(conn: Conn, project_id: int) -> None:
     found = await rows.list_owned(conn, [project_id])
-    going = [str(i) for i, _, state in found if state not in DELETABLE]
+    going = [str(i) for i, _, state in found if state not in ENDED]
     if going:
         named = ", ".join(going[:NAMED_AT_MOST]) + (" ..." if len(going) > NAMED_AT_MOST else "")
         raise FailedPrecondition(
@@ -191,7 +190,7 @@ async def _mark(conn: Conn, caller: Caller, project_ids: Sequence[int]) -> list[
     for project_id in project_ids:
         values = {"state": "DELETING", "error_message": ""}
         await rows.update_project(conn, project_id, values)
-    return [i for i, _, state in found if state in DELETABLE]
+    return [i for i, _, state in found if state in ENDED]
 
 
 async def _settle_project(conn: Conn, project_id: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from determined_master.domain.config.policies.layer import check_held
 from determined_master.domain.config.policies.rules import check_constraints
 from determined_master.domain.errors import DetError, FailedPrecondition
-from determined_master.domain.states import LEAVING, TERMINAL
+from determined_master.domain.states import ENDED
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.configs.policies import policies_of
 from determined_master.store.experiments import experiments
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pool_bindings import PoolBindings
     from determined_master.services.cluster.pools import Pools
     from determined_master.store.db import Conn
-
-SETTLED = TERMINAL | LEAVING
-"""States in which an experiment requests nothing: it is moved as a record."""
 
 
 class Moves:
@@ -42,7 +39,7 @@ class Moves:
         Raises:
             FailedPrecondition: it may not; the text names it, all reasons and the remedy.
         """
-        if workspace_id == row.workspace_id or row.state in SETTLED or row.unmanaged:
+        if workspace_id == row.workspace_id or row.state in ENDED or row.unmanaged:
             return
         thing = f"experiment {row.id}"
         await self._check(conn, thing, row.config, workspace_id, "EXPERIMENT")
@@ -50,7 +47,7 @@ class Moves:
     async def check_project(self, conn: Conn, project_id: int, workspace_id: int) -> None:
         """The same for everything in a project."""
         owned = await projects.list_owned(conn, [project_id])
-        open_ids = [i for i, _, state in owned if state not in SETTLED]
+        open_ids = [i for i, _, state in owned if state not in ENDED]
         for _, row in await experiments.list_versioned(conn, open_ids):
             await self.check_experiment(conn, row, workspace_id)
         for task_id in await generic_tasks.list_unended(conn, [project_id]):

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answer, api, type Schemas } from "@/api/client";
 
 import { keys } from "../keys";
+import { rules } from "../rules";
 import type { Workspace } from "../workspaces";
 
 export type Project = Schemas["Project"];
@@ -63,15 +64,6 @@ export async function actOnWorkspace(
   }
 }
 
-const NOT_OVER = [
-  "STATE_ACTIVE",
-  "STATE_PAUSED",
-  "STATE_STOPPING_CANCELED",
-  "STATE_STOPPING_COMPLETED",
-  "STATE_STOPPING_ERROR",
-  "STATE_STOPPING_KILLED",
-] as const;
-
 /** How many experiments of a workspace have not ended; its deletion kills them. */
 export async function countUnended(workspaceId: number): Promise<number> {
   const params = { params: { path: { id: workspaceId }, query: { limit: -1 } } };
@@ -80,7 +72,7 @@ export async function countUnended(workspaceId: number): Promise<number> {
     projects
       .filter((project) => (project.numExperiments ?? 0) > 0)
       .map(async (project) => {
-        const query = { projectId: project.id, states: [...NOT_OVER], limit: 1 };
+        const query = { projectId: project.id, states: rules.states.unended.map((state) => `STATE_${state}` as const), limit: 1 };
         const page = await answer(api.GET("/api/v1/experiments", { params: { query } }));
         return page.pagination?.total ?? 0;
       }),
