@@ -80,7 +80,8 @@ torch-environment:
 	@test -f $(TORCH_STAMP) && exit; \
 	free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
 	if [ ! -x $(TORCH_VENV)/bin/python ] && [ $$free -lt $(TORCH_DISK_GB) ]; then \
-	  echo "test-torch is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free"; exit 0; fi; \
+	  echo "test-torch is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free" | \
+	    tee "$${SKIPPED_FILE:-/dev/null}"; exit 0; fi; \
 	$(PYTHON) -m venv --clear $(TORCH_VENV) && \
 	$(TORCH_VENV)/bin/python $(PIP_INSTALL) --no-compile $(TORCH_PACKAGES) && \
 	{ $(TORCH_VENV)/bin/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(TORCH_VENV)/lib || true; } && \

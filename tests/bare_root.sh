@@ -2,10 +2,11 @@
 # root is kept where tests/kept_trees.py keeps others, in an archive named by a hash of the command that
 # makes it. Sets `work`, a directory that ends with the script, and `root`. `inside ACCOUNT HOME COMMAND`
 # runs a command in `directory`, with the network of this machine or, if `is_offline` is set, with none.
-# Where there can be no root, the script ends with SKIPPED_STATUS (0).
+# Where there can be no root, the script says so, also in the file SKIPPED_FILE, and ends with
+# SKIPPED_STATUS (0).
 name=$(basename "$0")
 skip() {
-  echo "$name is skipped: $1"
+  echo "$name is skipped: $1" | tee "${SKIPPED_FILE:-/dev/null}"
   exit "${SKIPPED_STATUS:-0}"
 }
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap unshare >/dev/null; then

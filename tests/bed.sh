@@ -17,7 +17,7 @@ missing() {
 }
 reason="$(missing)"
 if [ -n "$reason" ]; then
-  echo "tests/bed.sh is skipped: this machine has not $reason"
+  echo "tests/bed.sh is skipped: this machine has not $reason" | tee "${SKIPPED_FILE:-/dev/null}"
   exit 0
 fi
 PYTHON="$PWD/.venv/bin/python" exec tests/kubernetes.sh --bed "$bed"

@@ -5,7 +5,8 @@
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v useradd runuser >/dev/null; then
-  echo "unprivileged.sh: needs root with useradd and runuser; as another user, 'make test test-e2e' is this test"
+  reason="needs root with useradd and runuser; as another user, 'make test test-e2e' is this test"
+  echo "unprivileged.sh is skipped: $reason" | tee "${SKIPPED_FILE:-/dev/null}"
   exit 0
 fi
 user="det-test-$$"

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tools.suites import runs
 from tools.suites.changes import (
     TABLE_PATH,
     VERIFIED,
@@ -23,8 +24,8 @@ from tools.suites.changes import (
 from tools.suites.reads import are_access_times_kept, files_read, reset_access_times
 from tools.suites.references import sources_of
 from tools.suites.runs import Result
-from tools.suites.table import TABLE as TABLE_FILE
 from tools.suites.table import (
+    ROOT,
     Suite,
     Table,
     deciding_path,
@@ -35,6 +36,7 @@ from tools.suites.table import (
     slowness,
     uncovered,
 )
+from tools.suites.table import TABLE as TABLE_FILE
 from tools.suites.verified import faults_of_verified, verified_text
 
 TABLE = read_table()
@@ -238,6 +240,7 @@ def test_the_verified_file_has_the_last_commit_on_which_each_suite_passed() -> N
         "torch": Result("torch", "c0ffee", 0, 20, day),
         "bare": Result("bare", "c0ffee", 1, 30, day),
         "browser": Result("browser", "c0ffee+", 0, 40, day),
+        "kubernetes": Result("kubernetes", "c0ffee", 0, 1, day, skipped="no root"),
     }
     text = verified_text(TABLE, "", first, lambda _: True)
     assert faults_of_verified(TABLE, text) == []
@@ -254,6 +257,27 @@ def test_the_verified_file_has_the_last_commit_on_which_each_suite_passed() -> N
     text = verified_text(TABLE, text, second, lambda commit: commit != "other")
     passed["fuzz"] = {"commit": "beef", "day": "2026-11-30", "seconds": 11}
     assert tomllib.loads(text) == passed
+
+
+def test_a_suite_that_this_machine_cannot_run_has_not_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "RESULTS", tmp_path)
+    suite = Suite("some", "a claim", 'echo "no root" > "$SKIPPED_FILE"', 1, 1, is_always_run=True)
+    result = runs.run_suite(TABLE, suite, {})
+    assert (result.status, result.skipped, result.is_passed) == (0, "no root", False)
+    again = runs.run_suite(TABLE, replace(suite, command="true"), {})
+    assert (again.skipped, again.is_passed) == ("", True)
+    assert [r.is_passed for r in runs.results().values()] == [True]
+
+
+def test_each_script_that_leaves_itself_out_says_so_in_the_file() -> None:
+    scripts = [ROOT / "Makefile", *sorted((ROOT / "tests").glob("*.sh"))]
+    lines = [line for path in scripts for line in path.read_text().splitlines()]
+    places = [n for n, line in enumerate(lines) if " is skipped: " in line]
+    assert len(places) == 4
+    for n in places:
+        assert "SKIPPED_FILE" in lines[n] + lines[n + 1], lines[n]
 
 
 def test_a_wrong_verified_file_is_described() -> None:

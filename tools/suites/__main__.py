@@ -106,7 +106,7 @@ def _run_chosen(
         total = round(time.monotonic() - started)
         print(f"ci: {suite.name}: {result.seconds} s, {total} s in all", flush=True)
         _print_unnamed(result)
-        if not result.is_passed:
+        if result.status:
             _print_end(choices, done)
             print(f"ci: {describe_failure(result, suite.limit_minutes)}")
             return 1
@@ -135,6 +135,9 @@ def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
     for choice in choices:
         if not choice.is_run:
             print(f"ci: left out: {choice.suite.name}, because {choice.reason}")
+    for result in done:
+        if result.skipped:
+            print(f"ci: not run here: {result.suite}, which stays due: {result.skipped}")
     total = sum(result.seconds for result in done)
     print(f"ci: {total} s in all", flush=True)
 
@@ -182,7 +185,8 @@ def _verify(table: Table) -> int:
         print(f"due: {choice.suite.name}, because {choice.reason}")
     for name, result in results().items():
         if not result.is_passed:
-            print(f"failed at its last run here: {name}, on {result.commit[:13]}")
+            word = "not run" if result.skipped else "failed"
+            print(f"{word} at its last run here: {name}, on {result.commit[:13]}")
     if not due:
         print("each suite has passed on all that it depends on")
     return 0

@@ -31,11 +31,13 @@ class Result:
     """When it ended, as 2026-11-29 in UTC."""
     unnamed: Sequence[str] = ()
     """Files that were read and that the row does not name."""
+    skipped: str = ""
+    """Why this machine cannot run it, in its own words."""
 
     @property
     def is_passed(self) -> bool:
         """Reads that the row does not name are printed: `git status` reads all files, too."""
-        return self.status == 0
+        return self.status == 0 and not self.skipped
 
 
 def run_suite(table: Table, suite: Suite, environment: Mapping[str, str]) -> Result:
@@ -46,15 +48,18 @@ def run_suite(table: Table, suite: Suite, environment: Mapping[str, str]) -> Res
     if is_checked:
         reset_access_times(ROOT, files)
     commit = current_commit()
+    skipped_file = RESULTS / f"{suite.name}.skipped"
+    skipped_file.unlink(missing_ok=True)
     started = time.monotonic()
-    status = _status(suite, environment)
+    status = _status(suite, {**environment, "SKIPPED_FILE": str(skipped_file)})
     seconds = round(time.monotonic() - started)
+    skipped = skipped_file.read_text().strip() if skipped_file.exists() else ""
     read = files_read(ROOT, files) if is_checked else []
     unnamed = tuple(uncovered(table, suite, read))
     if current_commit() != commit:
         commit += "+"  # nobody can say which files it ran on
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    result = Result(suite.name, commit, status, seconds, day, unnamed)
+    result = Result(suite.name, commit, status, seconds, day, unnamed, skipped)
     (RESULTS / f"{suite.name}.json").write_text(json.dumps(asdict(result)) + "\n")
     return result
 
