@@ -6,10 +6,11 @@ trial then runs on without a word, and its slots do nothing.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Optional
+
+from determined.common import _task_notice
 
 AFTER_S = 60.0
 _watch: Optional[threading.Thread] = None
@@ -29,9 +30,9 @@ def _run() -> None:
     time.sleep(AFTER_S)
     names = [t.name for t in threading.enumerate() if t is not main and not t.daemon]
     if names:
-        sys.stderr.write(
+        _task_notice.write(
+            _task_notice.MAIN_THREAD_ENDED,
             f"the main thread ended {AFTER_S:.0f} s ago, and the process waits for the threads "
             f"{', '.join(sorted(names))}: end them, or start them with daemon=True; until then "
-            "the task runs and holds its slots\n"
+            "the task runs and holds its slots",
         )
-        sys.stderr.flush()

@@ -367,6 +367,9 @@ def test_nothing_but_acknowledgements_comes_after_the_end() -> None:
         alloc.BecameReady(),
         alloc.BeganWaiting(),
         alloc.DaemonMarked(container_id="c-a"),
+        alloc.MasterUnreachable(container_id="c-a", reason="r"),
+        alloc.MasterReached(container_id="c-a"),
+        alloc.MainThreadEnded(container_id="c-a", reason="r"),
         alloc.PreemptRequested(reason="r"),
         alloc.PreemptAcknowledged(),
         alloc.PreemptionExpired(),
@@ -427,3 +430,25 @@ def test_the_state_of_a_gang_on_40_agents_stays_below_its_bound() -> None:
     stored, beside = container_rows.split(state)
     assert len(msgspec.json.encode(stored)) < 10 << 10
     assert max(len(msgspec.json.encode(container)) for container in beside) < 300
+
+
+def test_reports_of_a_container_stay_until_it_reaches_the_master() -> None:
+    away = alloc.MasterUnreachable(container_id="c-b", reason="no answer: 502")
+    state, effects = step(running("a", "b"), away)
+    assert effects == []
+    assert [c.master_away for c in state.containers] == ["", "no answer: 502"]
+    stuck = alloc.MainThreadEnded(container_id="c-a", reason="it waits for loader")
+    state, _ = step(state, stuck)
+    state, _ = step(state, alloc.MasterReached(container_id="c-b"))
+    assert [(c.master_away, c.main_thread) for c in state.containers] == [
+        ("", "it waits for loader"),
+        ("", ""),
+    ]
+
+
+def test_a_report_of_an_ended_or_unknown_container_changes_nothing() -> None:
+    over, _ = step(running(), exited("a", 0))
+    away = alloc.MasterUnreachable(container_id="c-a", reason="no answer")
+    assert step(over, away) == (over, [])
+    unknown = alloc.MasterReached(container_id="x")
+    assert step(running(), unknown) == (running(), [])

@@ -12,6 +12,7 @@ from determined.common.api import RetryPolicy, UnauthSession, _retry, errors
 from determined.common.api._address import parse_address
 from determined.common.api._proxy import proxy_for
 from determined.common.api._retry import TASK
+from determined_master.domain.task.notices import without_marks
 
 ONCE = RetryPolicy(total=0)
 MASTER = "http://master.example:81"
@@ -188,14 +189,29 @@ def test_a_task_that_cannot_reach_the_master_logs_one_line_for_an_outage(
             proxy.answers = [refused] * 12
             assert session.get("/x").ok
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    for line in lines:
+    assert len(lines) == 4
+    for away, back in (lines[:2], lines[2:]):
         assert re.fullmatch(
             rf"WARNING: \[\d+\] determined: no answer from the master at {MASTER} through the "
             rf"proxy http://127.0.0.1:{proxy.port} \(HTTP_PROXY\): 502; trying until "
             r"\d\d:\d\d:\d\d UTC",
-            line,
+            away,
         )
+        assert back.endswith("determined: the master answers again")
+
+
+def test_inside_a_task_the_lines_of_an_outage_have_marks_for_the_master(
+    proxy: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_retry, "LATE_S", 0.02)
+    monkeypatch.setenv("DET_ALLOCATION_ID", "1.a.1")
+    proxy.answers = [b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"] * 12
+    policy = TASK._replace(backoff_s=0.01, backoff_max_s=0.01)
+    with UnauthSession(MASTER, max_retries=policy) as session:
+        assert session.get("/x").ok
+    away, back = capsys.readouterr().err.splitlines()
+    assert [n.kind for n in without_marks(away)[1]] == ["master_away"]
+    assert [n.kind for n in without_marks(back)[1]] == ["master_back"]
 
 
 def test_a_short_outage_is_not_logged(proxy: Server, capsys: pytest.CaptureFixture[str]) -> None:

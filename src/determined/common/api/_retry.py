@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import threading
 import time
 from typing import Any, Callable, FrozenSet, Mapping, NamedTuple, Optional, Union
+
+from determined.common import _task_notice
 
 IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
@@ -67,14 +67,18 @@ def print_away(text: str, left_s: Optional[float]) -> None:
     if left_s is not None:
         until = time.strftime("until %H:%M:%S UTC", time.gmtime(time.time() + left_s))
     if not was_away:
-        sys.stderr.write(f"WARNING: [{os.getpid()}] determined: {text}; trying {until}\n")
-        sys.stderr.flush()
+        _task_notice.write(_task_notice.MASTER_AWAY, f"{text}; trying {until}")
 
 
 def note_answer() -> None:
-    """The master has answered: the next outage has a line of its own."""
+    """The master has answered: a logged outage is over, and the next one has its own line."""
     global _is_away
-    _is_away = False
+    if not _is_away:
+        return
+    with _lock:
+        was_away, _is_away = _is_away, False
+    if was_away:
+        _task_notice.write(_task_notice.MASTER_BACK, "the master answers again", "INFO")
 
 
 _lock = threading.Lock()

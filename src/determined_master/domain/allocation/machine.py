@@ -33,6 +33,9 @@ from determined_master.domain.allocation.messages import (
     ForgetContainer,
     KillExpired,
     KillRequested,
+    MainThreadEnded,
+    MasterReached,
+    MasterUnreachable,
     Placed,
     PreemptAcknowledged,
     PreemptionExpired,
@@ -82,6 +85,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
             return (_forward(state, "WAITING") if state.containers else state), []
         case DaemonMarked():
             return _mark_daemon(state, event)
+        case MasterUnreachable() | MasterReached() | MainThreadEnded():
+            return _note(state, event), []
         case TermsChanged():
             return _change_terms(state, event), []
         case (
@@ -219,6 +224,22 @@ def _mark_daemon(state: Allocation, event: DaemonMarked) -> Step:
     if marked is None or len(state.containers) == 1:
         return state, []
     return ending.settle(ending.with_container(state, replace(marked, is_daemon=True)))
+
+
+def _note(
+    state: Allocation, event: MasterUnreachable | MasterReached | MainThreadEnded
+) -> Allocation:
+    container = next((c for c in live(state) if c.id == event.container_id), None)
+    if container is None:
+        return state
+    match event:
+        case MasterUnreachable():
+            container = replace(container, master_away=event.reason)
+        case MasterReached():
+            container = replace(container, master_away="")
+        case MainThreadEnded():
+            container = replace(container, main_thread=event.reason)
+    return ending.with_container(state, container)
 
 
 def _effect_failed(state: Allocation, event: AllocationEffectFailed) -> Step:

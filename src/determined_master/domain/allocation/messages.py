@@ -90,6 +90,10 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: ContainerFailure | None = None
     exit_code: int | None = None
     is_daemon: bool = False
+    master_away: str = ""
+    """How a process of it fails to reach the master; empty once it has reached it."""
+    main_thread: str = ""
+    """What a process waits for after the end of its main thread."""
 
 
 class AllocationRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -224,6 +228,26 @@ class DaemonMarked(Event, frozen=True, tag="daemon_marked"):
     container_id: str
 
 
+class MasterUnreachable(Event, frozen=True, tag="master_unreachable"):
+    """A process of a container gets no answer from the master; its output says so."""
+
+    container_id: str
+    reason: str
+
+
+class MasterReached(Event, frozen=True, tag="master_reached"):
+    """It has an answer again."""
+
+    container_id: str
+
+
+class MainThreadEnded(Event, frozen=True, tag="main_thread_ended"):
+    """The main thread of a process has ended, and others keep it running."""
+
+    container_id: str
+    reason: str
+
+
 class PreemptRequested(Event, frozen=True, tag="preempt_requested"):
     """It is asked to save its work and exit."""
 
@@ -271,6 +295,9 @@ AllocationEvent = (
     | BecameReady
     | BeganWaiting
     | DaemonMarked
+    | MasterUnreachable
+    | MasterReached
+    | MainThreadEnded
     | PreemptRequested
     | PreemptAcknowledged
     | PreemptionExpired

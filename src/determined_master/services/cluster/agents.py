@@ -15,7 +15,9 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError, NotFound
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.pods.queues import is_queue
+from determined_master.domain.task.notices import without_marks
 from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
+from determined_master.services.cluster.task_notices import TaskNotices
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
@@ -48,6 +50,7 @@ class AgentReports:
         self._live = live
         self._logs = logs
         self._trigger_planning = trigger_planning
+        self._notices = TaskNotices(engine, live)
         self._held: OrderedDict[tuple[str, str, str, str], bool] = OrderedDict()
         self._expected: dict[str, set[str]] = {}
         """By agent: containers that have ended and whose last line is still to come."""
@@ -139,7 +142,11 @@ class AgentReports:
                 extra={"agent": agent_id, "container": batch.container_id, "task": batch.task_id},
             )
             return batch.first_seq + len(batch.text.split("\n")) - 1
+        text, notices = without_marks(batch.text)
+        if notices:
+            batch = replace(batch, text=text)
         stored = await self._logs.store_batch(agent_id, batch, place)
+        await self._notices.report(batch, notices)
         if batch.is_last:
             self._expected.get(agent_id, set()).discard(batch.container_id)
         return stored

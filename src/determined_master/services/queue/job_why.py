@@ -33,6 +33,7 @@ MIN_PROGRESS = 0.02
 """Below that, progress gives no estimate of the end."""
 OTHER = "another task"
 """In place of the id of a task that the reader may not see."""
+MAX_TROUBLES = 3
 MANY = 1000
 """In a longer queue no log line says with how many slots a job would have started."""
 
@@ -272,6 +273,19 @@ def _placed(found: Sequence[Allocation]) -> str:
     return f"{text}; {late.name} has not started yet: see 'det task logs {late.task_id}'"
 
 
+def _troubles(found: Sequence[Allocation]) -> list[str]:
+    """What running containers report of themselves, of the first few that report something."""
+    reports = [
+        f"{a.request.name} on agent {c.agent_id}: {trouble}"
+        for a in sorted(found, key=lambda a: a.id)
+        for c in a.containers
+        for trouble in (c.master_away, c.main_thread)
+        if trouble and c.state != "TERMINATED"
+    ]
+    more = len(reports) - MAX_TROUBLES
+    return reports[:MAX_TROUBLES] + ([f"and {more} more such reports"] if more > 0 else [])
+
+
 def _is_number(id: str) -> bool:
     return id.isascii() and id.isdigit() and len(id) < 10
 
@@ -317,6 +331,6 @@ def _state(
         pool=pool,
         waiting=waiting,
         running=len(found) - waiting,
-        text=text,
+        text="; ".join([text, *_troubles(found)]),
         why=why,
     )
