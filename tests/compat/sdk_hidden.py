@@ -77,6 +77,13 @@ found["create"] = answer(b.post_CreateExperiment, user, body=body)
 template = b.v1Template(name="theirs", config={"description": "d"}, workspaceId=hidden.id)
 found["template"] = answer(b.post_PostTemplate, user, template_name="theirs", body=template)
 
+# Nobody renames the first workspace: the text comes before the rights.
+first = b.get_GetWorkspace(admin, id=1).workspace
+renamed = b.v1PatchWorkspace(name="renamed")
+give("Viewer", first)
+found["first"] = answer(b.patch_PatchWorkspace, user, id=1, body=renamed)
+found["other"] = answer(b.patch_PatchWorkspace, user, id=hidden.id, body=renamed)
+
 # An editor starts tasks by the templates of workspaces that their roles show.
 own = b.post_PostWorkspace(admin, body=b.v1PostWorkspaceRequest(name="own")).workspace
 unseen = b.post_PostWorkspace(admin, body=b.v1PostWorkspaceRequest(name="unseen")).workspace

@@ -86,3 +86,12 @@ def test_a_taken_name_keeps_its_phrase(answers: dict[str, Any]) -> None:
 
 def test_health_names_the_resource_manager_by_its_cluster(answers: dict[str, Any]) -> None:
     assert answers["health"] == [{"cluster_name": "house", "status": "up"}]
+
+
+def test_a_viewer_who_renames_the_first_workspace_is_told_that_nobody_can(
+    answers: dict[str, Any],
+) -> None:
+    status, text = answers["first"]
+    assert (status, "immutable" in text) == (400, True), text
+    status, text = answers["other"]
+    assert (status, "lacks 'update workspace'" in text) == (403, True), text

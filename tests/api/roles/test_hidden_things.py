@@ -151,6 +151,21 @@ async def test_a_refusal_names_the_permission_and_the_workspace(
     )
 
 
+async def test_a_workspace_is_edited_by_its_editors_and_the_first_is_renamed_by_nobody(
+    world: World, user: Client, hush: int
+) -> None:
+    patch = {"name": "renamed"}
+    assert (await user("PATCH", f"/api/v1/workspaces/{hush}", patch)).status == 404
+    await give(world, VIEWER, hush)
+    refused = await user("PATCH", f"/api/v1/workspaces/{hush}", patch)
+    assert (refused.status, "lacks 'update workspace'" in refused.text) == (403, True), (
+        refused.text
+    )
+    await give(world, VIEWER, 1)
+    refused = await user("PATCH", "/api/v1/workspaces/1", patch)
+    assert (refused.status, "immutable" in refused.text) == (400, True), refused.text
+
+
 @pytest.mark.parametrize("role", [None, VIEWER])
 async def test_a_refused_start_names_the_permission_and_the_workspace(
     world: World, user: Client, hush: int, role: int | None

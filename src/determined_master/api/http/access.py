@@ -47,6 +47,9 @@ class Need(msgspec.Struct, frozen=True):
     may_be_missing: bool = False
     stands_for_all: int | None = None
     """The number that names all things; the service checks each of them."""
+    is_late: bool = False
+    """The service checks the action, after a condition that refuses every caller; whoever does not
+    see the thing is refused before."""
 
 
 Rule = Literal["signed_in", "in_service", "filtered"] | tuple[Need, ...]
@@ -58,6 +61,11 @@ TaskRule = tuple[tuple[str, str], ...]
 def on(thing: Thing, field: str, action: Action = "read", kind: ThingKind | None = None) -> Need:
     """The request names this; without a kind, the caller only must see it."""
     return Need(thing, field, action, kind)
+
+
+def on_late(thing: Thing, field: str, action: Action, kind: ThingKind) -> Need:
+    """The request names this; a condition of the service comes before the right."""
+    return Need(thing, field, action, kind, is_late=True)
 
 
 def maybe(
@@ -108,8 +116,8 @@ def claims_of(needs: Sequence[Need], request: Any, parameters: Mapping[str, str]
             claim = Claim(
                 need.thing,
                 list(dict.fromkeys(names)),
-                need.action,
-                need.kind,
+                "read" if need.is_late else need.action,
+                None if need.is_late else need.kind,
                 need.may_be_missing,
             )
             found.append(claim)

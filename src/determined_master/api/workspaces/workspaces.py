@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from determined_master.api.access.user_shapes import agent_fields, agent_group_message
-from determined_master.api.http.access import FILTERED, IN_SERVICE, on
+from determined_master.api.http.access import FILTERED, IN_SERVICE, on, on_late
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
 from determined_master.api.shapes import cut
@@ -81,7 +81,7 @@ async def post_workspace(
     )
 
 
-@route("PATCH", "/api/v1/workspaces/{id}", access=on("workspace", "id", "edit", "workspace"))
+@route("PATCH", "/api/v1/workspaces/{id}", access=on_late("workspace", "id", "edit", "workspace"))
 async def patch_workspace(
     call: Call,
     request: wire.PatchWorkspaceRequest,

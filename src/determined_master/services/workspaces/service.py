@@ -165,7 +165,7 @@ class Workspaces:
         async with self._db.acquire() as conn, conn.transaction():
             row = await _lock(conn, workspace_id, caller)
             if row.immutable and changes.name not in (None, row.name):
-                # As in 0.38.1, before the owner's rights: scripts look for this text.
+                # As in 0.38.1, before the caller's rights: scripts look for this text.
                 raise FailedPrecondition(
                     f"workspace ({workspace_id}) is immutable and cannot have its name changed"
                 )
@@ -322,8 +322,14 @@ async def _lock(conn: Conn, workspace_id: int, caller: Caller) -> WorkspaceRow:
 def _check_rights(
     row: WorkspaceRow, caller: Caller, refusal: str, *, action: access.Action = "edit"
 ) -> None:
+    """With roles, a refusal names the missing permission instead."""
     access.may(
-        caller, action, "workspace", owner_id=row.user_id, workspace_id=row.id, refusal=refusal
+        caller,
+        action,
+        "workspace",
+        owner_id=row.user_id,
+        workspace_id=row.id,
+        refusal=refusal if caller.rights is None else access.REFUSAL,
     )
     if action == "edit" and row.state == "DELETING":
         raise FailedPrecondition(
