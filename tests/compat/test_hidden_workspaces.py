@@ -88,7 +88,7 @@ def test_health_names_the_resource_manager_by_its_cluster(answers: dict[str, Any
     assert answers["health"] == [{"cluster_name": "house", "status": "up"}]
 
 
-def test_a_viewer_who_renames_the_first_workspace_is_told_that_nobody_can(
+def test_a_viewer_cannot_rename_the_first_workspace_as_nobody_can(
     answers: dict[str, Any],
 ) -> None:
     status, text = answers["first"]

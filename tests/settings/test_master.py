@@ -192,9 +192,33 @@ def test_an_option_without_effect_is_reported(tmp_path: Path, path: str, text: s
     assert not any("no effect" in warning for warning in read(tmp_path).warnings)
 
 
-def test_auditing_is_refused_until_it_works(tmp_path: Path) -> None:
-    (error,) = errors(tmp_path, "__internal: {audit_logging_enabled: true}")
-    assert "__internal.audit_logging_enabled: is not in this version" in error
+@pytest.mark.parametrize(
+    ("text", "path", "remedy"),
+    [
+        ("logging: {type: elastic, host: h, port: 1}", "logging.type", "remove the section"),
+        (
+            "resource_manager: {no_default_resource_pools: true}",
+            "resource_manager.no_default_resource_pools",
+            "name the default pools",
+        ),
+        (
+            "__internal: {audit_logging_enabled: true}",
+            "__internal.audit_logging_enabled",
+            "admins see them in the web UI",
+        ),
+        (
+            "__internal: {proxied_servers: [{path_prefix: /x, destination: 'http://x'}]}",
+            "__internal.proxied_servers",
+            "a reverse proxy before the master",
+        ),
+    ],
+)
+def test_a_missing_feature_that_is_safe_to_ignore_is_a_warning_with_the_remedy(
+    tmp_path: Path, text: str, path: str, remedy: str
+) -> None:
+    (warning,) = (w for w in read(tmp_path, text).warnings if "no effect" in w)
+    assert warning.startswith(f"root.{path}: ")
+    assert remedy in warning
 
 
 def test_keys_are_read_in_any_case(tmp_path: Path) -> None:
@@ -222,8 +246,8 @@ def test_without_pools_there_is_one_foreverything(tmp_path: Path) -> None:
 
 @covers(f"{E} e.1.switched_off")
 def test_default_pools_cannot_be_switched_off(tmp_path: Path) -> None:
-    [said] = errors(tmp_path, "resource_manager: {no_default_resource_pools: true}")
-    assert said.endswith("name the default pools")
+    settings = read(tmp_path, "resource_manager: {no_default_resource_pools: true}")
+    assert config_layers(settings, None).default_compute_pool == "default"
     [said] = errors(tmp_path, 'resource_manager: {default_aux_resource_pool: ""}')
     assert said.endswith('there is no pool ""; pools: default')
 

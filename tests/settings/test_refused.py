@@ -96,7 +96,8 @@ CASES = {
     "5 oidc": ("oidc: {enabled: true}", "root.oidc.enabled: is not in this version"),
     "5 saml": ("saml: {enabled: true}", "root.saml.enabled: is not in this version"),
     "5 scim": ("scim: {enabled: true}", "root.scim.enabled: is not in this version"),
-    "6 elastic": ("logging: {type: elastic}", 'root.logging.type: "elastic" is not in this'),
+    "5 a cloud": ("det_cloud: {enabled: true}", "root.det_cloud.enabled: is not in this version"),
+    "6 a log": ("logging: {type: loki}", 'root.logging.type: must be "default"'),
     "6 retention": (
         "retention_policy: {log_retention_days: -2}",
         "root.retention_policy.log_retention_days: must be from -1 to 32767",
@@ -140,10 +141,6 @@ CASES = {
     "10 slurm": (
         "resource_manager: {type: slurm}",
         'root.resource_manager.type: "slurm" is not in this version: use agent, and start',
-    ),
-    "10 no default pools": (
-        "resource_manager: {no_default_resource_pools: true}",
-        "root.resource_manager.no_default_resource_pools: works only with Kubernetes",
     ),
     "10 round robin": (
         "resource_manager: {scheduler: {type: round_robin}}",

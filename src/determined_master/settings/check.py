@@ -64,6 +64,7 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
             defaults.setdefault("preemption_timeout", internal["preemption_timeout"])
         del internal["preemption_timeout"]
     _read_dump(tree)
+    _drop_elastic(tree, report)
     _warn_of_unused(tree, report)
 
 
@@ -92,6 +93,15 @@ def _read_dump(tree: dict[str, Any]) -> None:
         for key in ("id", "user_id"):  # of a link between users that this one is not
             if not user.get(key):
                 user.pop(key, None)
+
+
+def _drop_elastic(tree: dict[str, Any], report: ProblemReport) -> None:
+    """Task logs of a master that had Elasticsearch: nothing of that section is needed."""
+    section = tree.get("logging")
+    if isinstance(section, dict) and section.get("type") == "elastic":
+        tree["logging"] = {}
+        text = '"elastic" has no effect: task logs are kept in the database; remove the section'
+        report.warn("root.logging.type", text)
 
 
 def _warn_of_unused(tree: dict[str, Any], report: ProblemReport) -> None:
@@ -302,41 +312,45 @@ def _check_schedule(schedule: str, at: str, report: ProblemReport) -> None:
 
 
 def _refuse(settings: Settings, report: ProblemReport) -> None:
-    """Report options that would otherwise be ignored silently."""
-    for at, is_asked_for, text in _not_in_this_version(settings):
-        if is_asked_for:
-            report.problem(f"root.{at}", text)
+    """Report missing features that it would be unsafe to ignore: they decide who may sign in.
+
+    A user whom an identity provider has removed would keep a password here.
+    """
+    kind = settings.logging.type
+    if kind != "default":
+        text = f'must be "default", as task logs are kept in the database, but found "{kind}"'
+        report.problem("root.logging.type", text)
+    for name in ("oidc", "saml", "scim", "det_cloud"):
+        if getattr(settings, name).get("enabled"):
+            text = "is not in this version: users sign in with passwords; set enabled to false"
+            report.problem(f"root.{name}.enabled", text)
+    if settings.internal.external_sessions.login_uri:
+        text = "is not in this version: users sign in with passwords; remove it"
+        report.problem("root.__internal.external_sessions.login_uri", text)
 
 
-def _not_in_this_version(settings: Settings) -> Iterator[tuple[str, object, str]]:
-    internal = settings.internal
-    text = "works only with Kubernetes: name the default pools"
+def _without_effect(settings: Settings) -> Iterator[tuple[str, object, str]]:
+    """Options that the master can ignore safely: their values, and the remedies."""
+    remove, internal = "remove it", settings.internal
+    yield "integrations.pachyderm.address", settings.integrations.pachyderm.address, remove
+    yield (
+        "security.authz._strict_ntsc_enabled",
+        settings.security.authz.strict_ntsc_enabled,
+        remove,
+    )
+    text = "name the default pools, which tasks without a pool use; only Kubernetes has this"
     is_without = settings.agents.no_default_resource_pools
     yield "resource_manager.no_default_resource_pools", is_without, text
-    kind = settings.logging.type
-    text = f'"{kind}" is not in this version: logs are kept in the database'
-    yield "logging.type", kind != "default", text
-    for name in ("oidc", "saml", "scim", "det_cloud"):
-        text = "is not in this version: users sign in with passwords; set enabled to false"
-        yield f"{name}.enabled", getattr(settings, name).get("enabled"), text
-    text = "is not in this version: users sign in with passwords"
-    yield "__internal.external_sessions.login_uri", internal.external_sessions.login_uri, text
-    text = "is not in this version: remove it"
+    text = "the acts of users are always recorded, and admins see them in the web UI; remove it"
     yield "__internal.audit_logging_enabled", internal.audit_logging_enabled, text
-    text = "are not in this version: put a proxy before the master"
+    text = "serve these paths by a reverse proxy before the master; remove them"
     yield "__internal.proxied_servers", internal.proxied_servers, text
 
 
-def _without_effect(settings: Settings) -> Iterator[tuple[str, object]]:
-    """Options of older files, and their values."""
-    yield "integrations.pachyderm.address", settings.integrations.pachyderm.address
-    yield "security.authz._strict_ntsc_enabled", settings.security.authz.strict_ntsc_enabled
-
-
 def _warn(settings: Settings, report: ProblemReport) -> None:
-    for at, is_asked_for in _without_effect(settings):
-        if is_asked_for:
-            report.warn(f"root.{at}", "has no effect in this version: remove it")
+    for at, value, remedy in _without_effect(settings):
+        if value:
+            report.warn(f"root.{at}", f"has no effect in this version: {remedy}")
     if settings.telemetry.enabled or settings.telemetry.otel_enabled:
         report.warn("root.telemetry", "has no effect: nothing is ever sent to anybody")
     if settings.db.migrations or settings.db.views_and_triggers:

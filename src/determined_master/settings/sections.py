@@ -204,9 +204,9 @@ class ExternalSessions(Struct, frozen=True, kw_only=True):
 class InternalSettings(Struct, frozen=True, kw_only=True):
     """Options for developers of the master."""
 
-    audit_logging_enabled: Annotated[bool, Meta(description="Must be false in this version.")] = (
-        False
-    )
+    audit_logging_enabled: Annotated[
+        bool, Meta(description="Has no effect: acts of users are always recorded.")
+    ] = False
     external_sessions: ExternalSessions = ExternalSessions()
     proxied_servers: tuple[dict[str, Any], ...] = ()
 

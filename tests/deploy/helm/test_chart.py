@@ -346,8 +346,7 @@ def test_unknown_keys_and_values_are_refused_by_name(
         ({"initialUserPassword": "nodigitsHere"}, "and a digit"),
         ({"db": {"hostAddress": "h"}}, "db.password must be set"),
         ({"oidc": {"enabled": True}}, "oidc.enabled must be false"),
-        ({"logging": {"type": "elastic"}}, "logging.type must be default, not elastic"),
-        ({"genai": {"version": "1"}}, "genai.version must be empty"),
+        ({"logging": {"type": "loki"}}, "logging.type must be default, not loki"),
         ({"determinedMasterPort": 1}, "need determinedMasterHost"),
         ({"checkpointStorage": {"type": "s3"}}, "checkpointStorage.bucket must be set"),
         (

@@ -431,6 +431,12 @@ NOTES = {
         "Tasks ask for the scheduler named coscheduler: install it",
         "",
     ),
+    "logs elsewhere": (
+        {"logging": {"type": "elastic", "host": "h"}},
+        "logging.type elastic has no effect: the master keeps task logs in its database",
+        "",
+    ),
+    "another product": ({"genai": {"version": "1"}}, "genai has no effect", ""),
     "no scheduler": ({"detVersion": "1.2.3"}, "The master starts", "scheduler"),
 }
 

@@ -47,10 +47,7 @@
 {{- fail (printf "%s.enabled must be false: users sign in with passwords" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- if ($v.genai | default dict).version -}}
-{{- fail "genai.version must be empty: that product is not part of this one" -}}
-{{- end -}}
-{{- if ne ($v.logging.type | default "default") "default" -}}
+{{- if not (has ($v.logging.type | default "default") (list "default" "elastic")) -}}
 {{- fail (printf "logging.type must be default, not %s: logs are kept in the database" $v.logging.type) -}}
 {{- end -}}
 {{- include "determined.checkStorage" $v.checkpointStorage -}}
