@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +33,24 @@ def test_two_runs_of_a_program_outside_are_one_trial(
     assert (tmp_path / second / "w").read_text() == "1"
     texts = [line["log"].strip() for line in cluster.lines(found["trial"])]
     assert {"run 0", "run 1"} <= set(texts)
+
+
+LATE_S = 15.0
+"""Below any time that a program could wait for: 20 s for a connection, 60 s for a heartbeat."""
+
+
+@pytest.mark.parametrize("package", ["published", "ours"])
+def test_programs_outside_end_without_waiting_though_several_share_a_machine(
+    client: Client, cluster: Cluster, tmp_path: Path, package: str
+) -> None:
+    python = client.python if package == "published" else Path(sys.executable)
+    apart = Client(python, tmp_path, cluster.address)
+    arguments = (cluster.address, "admin", PASSWORD, tmp_path)
+    with ThreadPoolExecutor(3) as programs:
+        runs = [programs.submit(apart.script, "sdk_detached_end.py", *arguments) for _ in range(3)]
+        ends = [(run.result(), time.time()) for run in runs]
+    for end, ended_at in ends:
+        assert end["close_s"] < LATE_S
+        assert ended_at - end["closed_at"] < LATE_S
+        trial = cluster.get(f"/api/v1/trials/{end['trial']}")["trial"]
+        assert trial["state"] == "STATE_COMPLETED", "the end is stored before the program ends"
