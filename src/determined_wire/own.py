@@ -268,3 +268,32 @@ class GetJobWhyResponse(Message, frozen=True):
     waiting: Int32 = 0
     running: Int32 = 0
     waits: WhyWaits | None = None
+
+
+class GetTaskSharesRequest(Message, frozen=True):
+    """Asks who may enter a notebook or a shell."""
+
+    task_id: str = ""
+
+
+class ShareTaskRequest(Message, frozen=True):
+    """Names users and groups who may enter a notebook or a shell, or may no longer."""
+
+    task_id: str = ""
+    users: Sequence[str] = ()
+    groups: Sequence[str] = ()
+
+
+class TaskShare(Message, frozen=True):
+    """A user or a group who may enter; the other one of the two names is empty."""
+
+    username: str = ""
+    group: str = ""
+    shared_by: str = ""
+    shared_at: Timestamp | None = None
+
+
+class TaskSharesResponse(Message, frozen=True):
+    """All users and groups who may enter besides the owner."""
+
+    shares: Sequence[TaskShare] = ()

@@ -52,6 +52,7 @@ from determined_master.api.tasks import (
     generic_tasks,
     harness,
     notebooks,
+    shares,
     shells,
     tasks,
     tensorboards,
@@ -130,6 +131,7 @@ MODULES = (
     generic_tasks,
     commands,
     notebooks,
+    shares,
     shells,
     tensorboards,
     config_policies,
@@ -174,6 +176,7 @@ AUDITED = (
     webhooks,
     templates,
     config_policies,
+    shares,
 )
 """Modules whose changes are stored as acts. The journal has those of experiments and tasks."""
 _NO_ACTS = frozenset(

@@ -71,6 +71,7 @@ from determined_master.services.tasks.allocations import Allocations
 from determined_master.services.tasks.control import TaskControl
 from determined_master.services.tasks.generic_lists import GenericLists
 from determined_master.services.tasks.service import Tasks
+from determined_master.services.tasks.service_access import ServiceAccess
 from determined_master.services.tasks.tensorboards import Tensorboards
 from determined_master.services.updates.live.hub import ClusterFacts, LiveUpdates
 from determined_master.services.webhooks.service import Webhooks
@@ -110,7 +111,7 @@ def make_services(
         *_kept(base, work),
         TrialSources(db, guard),
         *_machines(base, backends, guard),
-        *_work(db, work),
+        *_work(db, work, guard, tasks),
         *_for_web_ui(base, work, memory),
         *_rendered(db, work, memory),
         roles,
@@ -217,11 +218,13 @@ def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
     )
 
 
-def _work(db: Database, work: Work) -> tuple[object, ...]:
+def _work(db: Database, work: Work, guard: Guard, tasks: Tasks) -> tuple[object, ...]:
     """The services of tasks other than trials, of logs, searches, stories and usage."""
     return (
         work.generic,
         work.interactive,
+        work.shares,
+        ServiceAccess(work.proxies, guard, tasks, work.shares),
         Tensorboards(db, work.interactive),
         work.retention,
         work.proxies,

@@ -19,7 +19,7 @@ from determined_master.services.tasks.generic_tasks import GenericTasks
 from determined_master.services.tasks.interactive_configs import InteractiveConfigs
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.services.tasks.proxies import Proxies
-from determined_master.services.tasks.shell_visits import ShellVisits
+from determined_master.services.tasks.shares import Entrances, TaskShares
 from determined_master.services.workspaces.deletions import ProjectDeletions
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Work:
     configs: ExperimentConfigs
     generic: GenericTasks
     interactive: InteractiveTasks
+    shares: TaskShares
     flusher: Flusher
     checkpoint_gc: CheckpointGc
     deletions: ProjectDeletions
@@ -51,11 +52,13 @@ def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Wo
     kept = settings.retention_policy
     forwarding = partial(forwarding_cluster, backends)
     proxies = Proxies(base.live, tokens, ClusterAuthority(tokens), forwarding)
+    shares = TaskShares(db, has_roles=settings.security.authz.has_roles)
     return Work(
         layers=layers,
         configs=ExperimentConfigs(db, layers),
         generic=GenericTasks(engine, db, layers, queues.pools),
-        interactive=_interactive_tasks(base, queues, layers, proxies.visits),
+        interactive=_interactive_tasks(base, queues, layers, Entrances(shares, proxies.visits)),
+        shares=shares,
         flusher=Flusher(db, base.news),
         checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
@@ -67,10 +70,10 @@ def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Wo
 
 
 def _interactive_tasks(
-    base: Foundation, queues: Queues, layers: ConfigLayers, visits: ShellVisits
+    base: Foundation, queues: Queues, layers: ConfigLayers, entrances: Entrances
 ) -> InteractiveTasks:
     """Commands, notebooks, shells and TensorBoards."""
     settings, pools = base.settings, queues.pools
     configs = InteractiveConfigs(base.db, layers, pools, idle_timeouts(settings))
     secrets = InteractiveSecrets(base.tokens, task_defaults(settings))
-    return InteractiveTasks(base.engine, base.db, configs, pools, queues.terms, secrets, visits)
+    return InteractiveTasks(base.engine, base.db, configs, pools, queues.terms, secrets, entrances)

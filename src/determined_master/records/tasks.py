@@ -13,6 +13,16 @@ from determined_master.domain.config.task import TaskConfig, typed_task
 from determined_master.domain.task.kinds import InteractiveKind
 
 
+class ShareRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A user or a group (exactly one of the two) who may enter a task of somebody else."""
+
+    username: str | None
+    group_name: str | None
+    shared_by: str | None
+    """None once that user is gone."""
+    shared_at: datetime
+
+
 class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
     """One interactive task as lists show it."""
 

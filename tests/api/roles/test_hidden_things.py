@@ -21,14 +21,14 @@ from tests.api.roles.asked import CONFIG, EVERYTHING, WORKSPACES, names
 from tests.api.samples import World
 from tests.covers import covers
 
-from determined_master.api.proxy.routes import _check as check_service
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import NotFound
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.proxy_port import ProxyPort
 from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.access.identities import Identities
-from determined_master.services.tasks.proxies import Proxies, ServiceTarget
+from determined_master.services.tasks.proxies import ServiceTarget
+from determined_master.services.tasks.service_access import ServiceAccess
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -329,27 +329,59 @@ async def caller_of(world: World) -> Caller:
     return found
 
 
-async def test_viewers_reach_tensorboards_and_editors_also_notebooks_and_shells(
+async def reached(world: World) -> list[str]:
+    """The kinds of services that the user reaches through the proxy."""
+    rules = world.services[ServiceAccess]
+    kinds = []
+    for kind in ("notebook", "shell", "tensorboard"):
+        facts = TASK_KINDS[kind.upper()]
+        target = replace(
+            SERVICE,
+            task_id=world.names[kind],
+            is_only_shown=facts.is_only_shown,
+            has_own_token=facts.has_own_token,
+            has_ssh_keys=facts.has_ssh_keys,
+        )
+        with contextlib.suppress(NotFound):
+            await rules.check(target, await caller_of(world))
+            kinds.append(kind)
+    return kinds
+
+
+async def test_viewers_reach_tensorboards_and_editors_also_notebooks(
     world: World, user: Client, hush: int
 ) -> None:
     """Through the proxy, with roles: the page of a notebook runs code as its owner."""
-
-    async def reached() -> list[str]:
-        kinds = []
-        for kind in ("notebook", "shell", "tensorboard"):
-            shared = replace(SERVICE, task_id=world.names[kind])
-            target = replace(shared, is_only_shown=TASK_KINDS[kind.upper()].is_only_shown)
-            caller = await caller_of(world)
-            with contextlib.suppress(NotFound):
-                await check_service(world.services[Proxies], world.services[Guard], target, caller)
-                kinds.append(kind)
-        return kinds
-
-    assert await reached() == []
+    assert await reached(world) == []
     await give(world, VIEWER, hush)
-    assert await reached() == ["tensorboard"]
+    assert await reached(world) == ["tensorboard"]
     await give(world, EDITOR, hush)
-    assert await reached() == ["notebook", "shell", "tensorboard"]
+    assert await reached(world) == ["notebook", "tensorboard"]
+
+
+async def test_a_viewer_enters_the_notebooks_and_shells_that_are_shared_with_them(
+    world: World, user: Client, hush: int
+) -> None:
+    owner, name = world.clients["admin"], (await caller_of(world)).username
+    tasks = {kind: world.names[kind] for kind in ("notebook", "shell")}
+    shares = {kind: f"/api/v1/tasks/{task_id}/shares" for kind, task_id in tasks.items()}
+    refused = await owner("POST", shares["shell"], {"users": [name]})
+    assert (refused.status, "shows workspace" in refused.text) == (400, True), refused.text
+    await give(world, VIEWER, hush)
+    for path in shares.values():
+        assert (await user("POST", path, {"users": [name]})).status == 403
+        assert (await user("GET", path)).status == 403
+        answer = await ok(owner, "POST", path, {"users": [name]})
+        assert [one["username"] for one in answer["shares"]] == [name]
+    assert await reached(world) == ["notebook", "shell", "tensorboard"]
+    shell, notebook = (f"/api/v1/{kind}s/{tasks[kind]}" for kind in ("shell", "notebook"))
+    assert "PRIVATE KEY" in (await ok(user, "GET", shell))["shell"]["privateKey"]
+    assert "?token=" in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
+    for path in shares.values():
+        assert (await ok(owner, "POST", f"{path}/revoke", {"users": [name]}))["shares"] == []
+    assert await reached(world) == ["tensorboard"]
+    assert (await ok(user, "GET", shell))["shell"]["privateKey"] == ""
+    assert "?token=" not in (await ok(user, "GET", notebook))["notebook"]["serviceAddress"]
 
 
 async def test_interactive_tasks_are_started_where_a_role_allows_it(

@@ -6,7 +6,7 @@ import argparse
 
 from determined.cli import publish
 from determined.cli.declare import Command, flag
-from determined.cli.interactive import browser, kinds, launch
+from determined.cli.interactive import browser, kinds, launch, share
 from determined.cli.output import show
 
 _PAGE = "determined.cli.interactive.browser"
@@ -17,6 +17,7 @@ NOUN = Command(
     "manage notebooks",
     commands=(
         *kinds.shared_commands(_KIND),
+        share.command(_KIND),
         Command("open", "open notebook", f"{_PAGE}:open_one", (kinds.id_argument(_KIND),)),
         Command(
             "start",

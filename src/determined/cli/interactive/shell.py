@@ -11,7 +11,7 @@ from typing import Any, Mapping, Sequence
 
 from determined.cli import connect, declare, errors
 from determined.cli.declare import Command, arg, flag
-from determined.cli.interactive import ids, kinds, launch, ssh_command, wait
+from determined.cli.interactive import ids, kinds, launch, share, ssh_command, wait
 from determined.common.api import Session
 
 _HERE = "determined.cli.interactive.shell"
@@ -28,6 +28,7 @@ NOUN = Command(
     "manage shells",
     commands=(
         *kinds.shared_commands(_KIND),
+        share.command(_KIND),
         Command(
             "open",
             "open shell",

@@ -17,11 +17,10 @@ from determined_master.api.proxy import heads
 from determined_master.api.proxy.forwarding import Errand, forward
 from determined_master.api.proxy.tunnel import carry_tcp, refuse_plain
 from determined_master.api.proxy.upgrade import carry_upgrade
-from determined_master.domain.access.rules import Action, Caller
 from determined_master.domain.errors import PermissionDenied
-from determined_master.services.access.guard import Claim, Guard
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget, unknown
 from determined_master.services.tasks.service import Tasks
+from determined_master.services.tasks.service_access import ServiceAccess
 
 OWN_TOKEN = b"token "
 
@@ -51,7 +50,7 @@ async def proxy(
     receive: Receive,
     send: Send,
     proxies: Proxies,
-    guard: Guard,
+    services: ServiceAccess,
     tasks: Tasks,
 ) -> None:
     """Forward a request to a task's service."""
@@ -59,7 +58,7 @@ async def proxy(
     target = proxies.find(service_id)
     if target is None:
         raise unknown(service_id)
-    may = partial(_check, proxies, guard, target)
+    may = partial(services.check, target)
     if entry.caller is not None:
         await may(entry.caller)
     _check_worker(call.http, entry)
@@ -115,12 +114,3 @@ def _check_worker(http: Http, entry: Entry) -> None:
             "a service of a task can have a service worker only at an origin of its own: an admin "
             "sets proxy.address with {service} in its host"
         )
-
-
-async def _check(proxies: Proxies, guard: Guard, target: ServiceTarget, caller: Caller) -> None:
-    """Do nothing when the caller may use the service. Raises NotFound."""
-    proxies.check(caller, target.service_id, target)
-    action: Action = "read" if target.is_only_shown else "control"
-    claim = Claim("task", [target.task_id], action, "task")
-    if not await guard.can(caller, claim):
-        raise unknown(target.service_id)

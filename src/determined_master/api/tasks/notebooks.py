@@ -9,7 +9,10 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import REPORTS
 from determined_master.api.tasks.interactive import launch_of
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
-from determined_master.records.tasks import ListedTask
+from determined_master.domain.access.rules import is_owner
+from determined_master.pools.live import LiveAllocations
+from determined_master.records.tasks import InteractiveRow, ListedTask
+from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
 from determined_wire.rest import notebooks as wire
@@ -42,8 +45,23 @@ async def _start(
 
 
 def _address(call: Call, row: ListedTask, tasks: InteractiveTasks) -> dict[str, Any]:
+    """In lists only the owner gets the token; a look-up for each task would cost too much."""
+    return _with_token(row, tasks, may_enter=is_owner(call.caller, row))
+
+
+async def _address_alone(
+    call: Call,
+    row: InteractiveRow,
+    tasks: InteractiveTasks,
+    agents: Agents,
+    live: LiveAllocations,
+) -> dict[str, Any]:
+    return _with_token(row, tasks, may_enter=await tasks.may_enter(call.caller, row))
+
+
+def _with_token(row: ListedTask, tasks: InteractiveTasks, *, may_enter: bool) -> dict[str, Any]:
     address = f"/proxy/{row.id}/"
-    if tasks.may_enter(call.caller, row):
+    if may_enter:
         address += f"?token={tasks.secrets.notebook_token(row.id)}"
     return {"service_address": address}
 
@@ -67,5 +85,6 @@ def _address(call: Call, row: ListedTask, tasks: InteractiveTasks) -> dict[str, 
         starts="Start JupyterLab; `preview` only returns its configuration.",
         start=_start,
         more=_address,
+        more_alone=_address_alone,
     )
 )

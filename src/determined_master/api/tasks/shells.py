@@ -22,10 +22,12 @@ async def _keys(
     agents: Agents,
     live: LiveAllocations,
 ) -> dict[str, Any]:
-    tasks.visits.record(row.id, call.http.client, call.http.token)
+    may_enter = await tasks.may_enter(call.caller, row)
+    if may_enter or call.caller.is_admin:
+        tasks.visits.record(row.id, call.http.client, call.http.token)
     keys, user = await tasks.secrets.ssh_keys(row.id), await tasks.agent_user(row)
     return {
-        "private_key": keys.private.decode() if tasks.may_enter(call.caller, row) else "",
+        "private_key": keys.private.decode() if may_enter else "",
         "public_key": keys.public.decode(),
         "addresses": addresses_of(row, live),
         "agent_user_group": {

@@ -57,6 +57,11 @@ class TaskKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the rows of its job have its priority, weight and position."""
 
     @property
+    def is_shared_by_name(self) -> bool:
+        """Whether its owner decides who else may enter it: it runs code as its owner."""
+        return self.has_own_token or self.has_ssh_keys
+
+    @property
     def word(self) -> str:
         """Its name in configurations, paths and error texts."""
         return self.type.lower()

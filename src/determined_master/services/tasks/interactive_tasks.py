@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from determined_master.services.cluster.pools import Pools
     from determined_master.services.containers.interactive_programs import InteractiveSecrets
     from determined_master.services.queue.job_terms import JobTermsSync
-    from determined_master.services.tasks.shell_visits import ShellVisits
+    from determined_master.services.tasks.shares import Entrances
     from determined_master.store.db import Conn, Database
 
 SHOWN_FOR = timedelta(hours=24)
@@ -80,7 +80,7 @@ class InteractiveTasks:
         pools: Pools,
         terms: JobTermsSync,
         secrets: InteractiveSecrets,
-        visits: ShellVisits,
+        entrances: Entrances,
     ) -> None:
         self._engine = engine
         self._db = db
@@ -88,7 +88,7 @@ class InteractiveTasks:
         self._pools = pools
         self._terms = terms
         self.secrets = secrets
-        self.visits = visits
+        self._shares, self.visits = entrances
 
     async def preview(self, caller: Caller, new: InteractiveLaunch) -> PreparedTask:
         """Check a configuration and fill it up, and start nothing.
@@ -224,9 +224,12 @@ class InteractiveTasks:
         await self._terms.sync([row.job_id])
         return await self.get(caller, kind, task_id)
 
-    def may_enter(self, caller: Caller, row: ListedTask) -> bool:
-        """Whether the caller gets the keys of a task: only its owner, whoever may control it."""
-        return access.is_owner(caller, row)
+    async def may_enter(self, caller: Caller, row: ListedTask) -> bool:
+        """Whether the caller gets the keys of a task, whoever may control it.
+
+        Its owner does, and those with whom the owner or an admin has shared it.
+        """
+        return access.is_owner(caller, row) or await self._shares.lets_in(caller, row.id)
 
     async def report_use(self, caller: Caller, task_id: str) -> None:
         """Record that a notebook is in use now.

@@ -54,6 +54,8 @@ class ServiceTarget(msgspec.Struct, frozen=True):
     """A notebook: it may be reached with its own token, too."""
     is_only_shown: bool = True
     """Whether it only displays: a TensorBoard, or a page of a trial."""
+    has_ssh_keys: bool = False
+    """A shell: its owner reaches it, admins do, and users with whom they share it."""
 
     @property
     def where(self) -> str:
@@ -110,6 +112,7 @@ class Proxies:
                     is_trial=kind.group == "trial",
                     has_own_token=kind.has_own_token,
                     is_only_shown=kind.is_only_shown,
+                    has_ssh_keys=kind.has_ssh_keys,
                 )
         return None
 
