@@ -4,7 +4,7 @@
 #   tests/kubernetes.sh KUBECONFIG ADDRESS IMAGE [SHARED]
 #   tests/kubernetes.sh --bed SCRIPT
 #
-# KUBECONFIG reaches the cluster and may do what docs/kubernetes.md lists and make events, ADDRESS is
+# KUBECONFIG reaches the cluster and may do what docs/kubernetes-permissions.md lists and make events, ADDRESS is
 # that of this machine as pods reach it, IMAGE is one with python3, sh and sshd that the nodes have
 # or can pull. With SHARED, a directory that the nodes have under the same path, whole experiments
 # run too. Everything is made in namespace `default` and in new ones, and removed at the end.

@@ -12,6 +12,11 @@ _BLOCK = re.compile(
     r'^```(?P<kind>\w*(?: \w+)?)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```', re.M | re.S
 )
 _SHELLS = ("", "sh")
+KUBERNETES = (
+    "kubernetes.md",
+    *(f"kubernetes-{part}.md" for part in ("placement", "sharing", "permissions", "testing")),
+)
+"""The pages on the backend of Kubernetes."""
 
 
 class Block(NamedTuple):

@@ -19,7 +19,6 @@ from tests.settings.test_kubernetes_page import merged
 from determined_master.settings.yaml_text import parse_yaml
 
 Json = dict[str, Any]
-PAGE = "kubernetes.md"
 EXPERIMENT = "determined.ai/experiment_id"
 RACK = "determined.test/rack"
 """Label of nodes in one rack."""
@@ -27,7 +26,8 @@ RACK = "determined.test/rack"
 
 def example(key: str) -> Json:
     """The example of the page that has this key."""
-    [text] = [one for one in pages.examples(PAGE) if f"{key}:" in one]
+    texts = [text for page in pages.KUBERNETES for text in pages.examples(page)]
+    [text] = [one for one in texts if f"{key}:" in one]
     found = parse_yaml(text).value
     assert isinstance(found, dict)
     return found
@@ -125,7 +125,8 @@ def kubectl(*words: str, typed: str = "") -> str:
 
 def rows(header: str) -> list[str]:
     """The first cells of the page's table with that header."""
-    lines = (pages.PAGES / PAGE).read_text().splitlines()
+    texts = [(pages.PAGES / page).read_text() for page in pages.KUBERNETES]
+    lines = "\n".join(texts).splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(f"| {header} |")) + 2
     cells: list[str] = []
     for line in lines[start:]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -27,6 +28,25 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
     inside = [t for t in targets if "://" not in t]
     gone = [target for target in inside if not (page.parent / target).exists()]
     assert not gone, f"{page} links to {gone}"
+
+
+@of_each_page
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text())
+    inside = [
+        (page.parent / path if path else page, name) for path, name in links if "://" not in path
+    ]
+    gone = [f"{path.name}#{name}" for path, name in inside if name not in headings(path)]
+    assert not gone, f"{page} links to {gone}"
+
+
+@cache
+def headings(page: Path) -> frozenset[str]:
+    """The names by which links reach the headings of a page."""
+    text = re.sub(r"^\s*```.*?^\s*```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles]
+    return frozenset(re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain)
 
 
 @of_each_page

@@ -1,4 +1,4 @@
-"""The examples of the page on Kubernetes are settings of a master, and configurations."""
+"""The examples of the pages on Kubernetes are settings of a master, and configurations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.named_tests import exists, runs_on_a_real_cluster
 from determined_master.domain.config.experiment import PoolLayer, build_experiment
 from determined_master.settings.yaml_text import parse_yaml
 
-TEXTS = pages.examples("kubernetes.md")
+TEXTS = [text for page in pages.KUBERNETES for text in pages.examples(page)]
 EXAMPLES = [parse_yaml(text).value for text in TEXTS]
 SETTINGS = [one for one in EXAMPLES if "resource_manager" in one]
 CONFIGS = [one for one in EXAMPLES if "resource_manager" not in one]
@@ -33,9 +33,11 @@ SHOWN = {
     "test_pages_of_two_tasks_are_got_and_a_third_waits_for_a_port",
 }
 """The test that uses an example on a real cluster, by a key that only this example has."""
-MENTIONED = list(
-    pages.mentions("kubernetes.md", "det ", "kubectl ", "helm ", "pip ", "tests/kubernetes.sh")
-)
+MENTIONED = [
+    command
+    for page in pages.KUBERNETES
+    for command in pages.mentions(page, "det ", "kubectl ", "helm ", "pip ", "tests/kubernetes.sh")
+]
 RUN = (
     "det agent disable",
     "det agent enable",
@@ -107,7 +109,7 @@ def test_the_suite_of_a_real_cluster_has_the_test_of_an_example(test: str) -> No
 
 
 def test_each_command_is_run_on_a_real_cluster_or_has_a_reason() -> None:
-    assert pages.commands("kubernetes.md") == []
+    assert [line for page in pages.KUBERNETES for line in pages.commands(page)] == []
     assert pages.unexplained(MENTIONED, RUN, NOT_RUN) == []
 
 

@@ -42,8 +42,8 @@ def rights(role: dict[str, Any]) -> dict[str, set[str]]:
 
 
 def documented(heading: str = "## Permissions of the master's account") -> dict[str, set[str]]:
-    """The rights of the table below a heading in docs/kubernetes.md."""
-    text = (ROOT / "docs/kubernetes.md").read_text()
+    """The rights of the table below a heading in docs/kubernetes-permissions.md."""
+    text = (ROOT / "docs/kubernetes-permissions.md").read_text()
     table = text.split(f"\n{heading}\n")[1].split("\n##")[0]
     found = {}
     for group, resources, verbs in re.findall(r"^\| (\S+) \| (.+?) \| (.+?) \|$", table, re.M):

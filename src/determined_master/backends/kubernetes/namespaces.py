@@ -160,7 +160,7 @@ async def _call(work: Callable[[], Awaitable[_T]]) -> _T:
         if error.status == 403:
             raise PermissionDenied(
                 f"Kubernetes refuses the master this: {error}; give its account the rights of "
-                "docs/kubernetes.md"
+                "docs/kubernetes-permissions.md"
             ) from error
         raise Unavailable(f"Kubernetes refuses: {error}") from error
 

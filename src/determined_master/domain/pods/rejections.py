@@ -84,12 +84,12 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
     if "cannot create resource" in text and "resourceclaims" in text:
         return (
             f"the master may not create resourceclaims in namespace {namespace}: give its account "
-            f"the rights for devices of docs/kubernetes.md ({text})"
+            f"the rights for devices of docs/kubernetes-permissions.md ({text})"
         )
     if "cannot create resource" in text:
         return (
             f"the master may not create pods and secrets in namespace {namespace}: give its "
-            f"account the rights of docs/kubernetes.md ({text})"
+            f"account the rights of docs/kubernetes-permissions.md ({text})"
         )
     policy = _POLICY.search(text)
     if policy is not None:

@@ -121,7 +121,8 @@ def _check_devices(manager: KubernetesManager, at: str, report: ProblemReport) -
         try:
             selector(manager.device_selector)
         except NotUnderstood as error:
-            text = f"{error}; docs/kubernetes.md lists the part of CEL that the master evaluates"
+            page = "docs/kubernetes-placement.md"
+            text = f"{error}; {page} lists the part of CEL that the master evaluates"
             report.problem(f"{at}.device_selector", text)
 
 

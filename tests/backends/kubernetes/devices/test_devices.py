@@ -207,7 +207,7 @@ class TestDevicesInMemory(DevicesContract):
         failure = devices.events.reports[made.container_id].failure
         assert failure is not None
         assert "may not create resourceclaims in namespace default" in failure.message
-        assert "docs/kubernetes.md" in failure.message
+        assert "docs/kubernetes-permissions.md" in failure.message
         await devices.until(lambda: devices.backend.pod_of(made.container_id) is None, "the pod")
 
     @pytest.mark.parametrize("version", ["v1beta2", "v1beta1"])

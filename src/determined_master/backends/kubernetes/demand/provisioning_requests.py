@@ -312,5 +312,5 @@ def _remedy(error: KubernetesRefused) -> str:
     if error.status == 404 and "namespaces" not in str(error):
         return NOT_INSTALLED
     if error.status == 403:
-        return f"{error}; give the master's account the rights of docs/kubernetes.md"
+        return f"{error}; give the master's account the rights of docs/kubernetes-permissions.md"
     return str(error)

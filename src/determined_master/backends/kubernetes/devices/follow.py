@@ -247,8 +247,8 @@ class DeviceFollower:
     def _lacks_right(self, verbs: str, kind: str, said: str) -> str:
         return (
             f"no slots start: the account of the master may not {verbs} {kind} of resource.k8s.io "
-            f"in {self._options.title}: grant the rights for devices of docs/kubernetes.md "
-            f"({said}); observed"
+            f"in {self._options.title}: grant the rights for devices of "
+            f"docs/kubernetes-permissions.md ({said}); observed"
         )
 
     def _note(self, source: str, text: str) -> None:

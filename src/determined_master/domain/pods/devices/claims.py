@@ -78,7 +78,7 @@ def class_of(item: Json | None, name: str, own: str, cluster: str) -> ClassFacts
         return ClassFacts(
             trouble=f"no slots start: the master cannot evaluate a selector of DeviceClass "
             f"{name!r} of {cluster} ({error}): set resource_manager.device_class to a class with "
-            "selectors of the part of CEL that docs/kubernetes.md lists; observed"
+            "selectors of the part of CEL that docs/kubernetes-placement.md lists; observed"
         )
 
 
