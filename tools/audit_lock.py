@@ -163,14 +163,14 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     found = findings(pins, records)
-    open_ones = [f for f in found if not {f.advisory, *f.aliases} & set(options.accept)]
-    for finding in open_ones:
+    unaccepted = [f for f in found if not {f.advisory, *f.aliases} & set(options.accept)]
+    for finding in unaccepted:
         print(finding)
     print(
         f"{len({(p.name, p.version) for p in pins})} locked versions, {len(records)} advisories: "
-        f"{len(open_ones)} found, {len(found) - len(open_ones)} accepted"
+        f"{len(unaccepted)} found, {len(found) - len(unaccepted)} accepted"
     )
-    return 1 if open_ones else 0
+    return 1 if unaccepted else 0
 
 
 if __name__ == "__main__":

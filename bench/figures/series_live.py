@@ -13,7 +13,7 @@ from bench.reports import TRIALS, report_body
 
 POINTS = 2000
 BATCH = 500
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 METRICS = 2
 CONNECTIONS = 4
 REPORTS_A_SECOND = 100.0
@@ -35,9 +35,9 @@ def measure(cluster: Cluster, load: Load) -> Measured:
         cluster.call("POST", f"/api/v1/trials/{trial_id}/metrics/batch", {"reports": reports})
     path = (
         f"/api/v1/trials/time-series?trialIds={trial_id}&metricIds=training.loss"
-        f"&startBatches={first}&maxDatapoints={MOST_POINTS}"
+        f"&startBatches={first}&maxDatapoints={MAX_POINTS}"
     )
-    new = (body(step) for step in range(first + POINTS, first + MOST_POINTS))
+    new = (body(step) for step in range(first + POINTS, first + MAX_POINTS))
     reporting = paced(cluster, f"/api/v1/trials/{trial_id}/metrics", new, REPORTS_A_SECOND)
     with reporting as sent:
         answered = repeat(cluster, path, CONNECTIONS, load.seconds)

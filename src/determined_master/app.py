@@ -11,13 +11,13 @@ from determined_master.api.http.cors import Cors
 from determined_master.api.proxy.own_origin import ServiceOrigin
 from determined_master.api.table import all_routes
 from determined_master.composition.backends import NO_TEST_BACKENDS, TestBackends, build_backends
+from determined_master.composition.core_services import build_core_services
 from determined_master.composition.effects import register_effects
-from determined_master.composition.foundation import build_foundation
 from determined_master.composition.listeners import Listeners
 from determined_master.composition.loops import Loops
-from determined_master.composition.queues import build_queues
+from determined_master.composition.queue_services import build_queue_services
 from determined_master.composition.services import make_services
-from determined_master.composition.work import build_work
+from determined_master.composition.task_services import build_task_services
 from determined_master.services.checkpoints.files import CheckpointFiles
 from determined_master.services.updates.live.hub import LiveUpdates
 
@@ -44,10 +44,10 @@ class App:
         stand_ins: TestBackends = NO_TEST_BACKENDS,
     ) -> None:
         self.settings = settings
-        base = build_foundation(settings, address, db, cluster, self._trigger_planning)
+        base = build_core_services(settings, address, db, cluster, self._trigger_planning)
         backends = build_backends(base, stand_ins)
-        self._queues = queues = build_queues(base, backends)
-        work = build_work(base, queues, backends)
+        self._queues = queues = build_queue_services(base, backends)
+        work = build_task_services(base, queues, backends)
         register_effects(base, backends.runner, queues.pools, work.checkpoint_gc)
         self.engine = base.engine
         self.live = base.live

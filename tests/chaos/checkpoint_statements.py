@@ -94,8 +94,8 @@ async def insert_collection(s: Statement) -> None:
             await s.tx.lock("checkpoints", uuid)
 
 
-@statement("store.checkpoints.gc.find_collection")
-async def find_collection(s: Statement) -> list[Row]:
+@statement("store.checkpoints.gc.find_gc_task")
+async def find_gc_task(s: Statement) -> list[Row]:
     """What a task shall delete."""
     row, task = s.tx.get("collections", s.args[0]), s.tx.get("tasks", s.args[0])
     if row is None or task is None:

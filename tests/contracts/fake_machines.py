@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from determined_master import clock
-from determined_master.domain.machines.places import Choice, Offer, OfferReport
+from determined_master.domain.machines.offers import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
 

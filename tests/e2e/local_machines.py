@@ -20,7 +20,7 @@ import psutil
 
 from determined_master import clock
 from determined_master.composition import machine_providers
-from determined_master.domain.machines.places import Choice, Offer, OfferReport
+from determined_master.domain.machines.offers import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import MachineSite
 from determined_master.provision.loop import MachineLoop

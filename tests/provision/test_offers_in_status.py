@@ -8,7 +8,7 @@ import pytest
 from tests.contracts.fake_machines import FakeCloud, FakeMachines
 from tests.domain.builders import T0
 
-from determined_master.domain.machines.places import (
+from determined_master.domain.machines.offers import (
     Choice,
     Offer,
     OfferReport,

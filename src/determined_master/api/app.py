@@ -32,11 +32,16 @@ from determined_master.api.http.middleware import (
     caller_of,
     has_token,
 )
-from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, RECHECK_S, Stay, Visit
+from determined_master.api.http.reauthorization import (
+    NO_RECHECK,
+    RECHECK_S,
+    CallerRecheck,
+    Reauthorization,
+)
 from determined_master.api.http.routes import ANONYMOUS, Call, Route
 from determined_master.api.http.task_use import check_task_use, is_closed
 from determined_master.api.http.turns import RequestTurns
-from determined_master.api.proxy.entrance import enter
+from determined_master.api.proxy.admission import authenticate
 from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
 from determined_master.api.upstream.connection import Header
 from determined_master.api.upstream.idle_connections import IdleConnections
@@ -194,7 +199,7 @@ class Api:
                 send,
                 receive,
                 route.handler(call, request, *route.given),
-                AS_LONG_AS_THEY_LIKE if target.is_open else self._stay(http, target, request),
+                NO_RECHECK if target.is_open else self._reauthorization(http, target, request),
                 unexpected=partial(_unexpected, http),
                 is_pretty=http.wants_pretty,
             )
@@ -205,17 +210,19 @@ class Api:
                 await self._acts.record(user, route.name, http.method, http.raw_path)
             await gateway.send_message(send, http, answer, self._threads)
 
-    def _stay(self, http: Http, target: GatewayRoute, request: Message) -> Stay:
+    def _reauthorization(
+        self, http: Http, target: GatewayRoute, request: Message
+    ) -> Reauthorization:
         """The caller may stay as long as a new request of theirs would be admitted."""
 
         async def may(caller: Caller) -> None:
             target.check_scope(caller, request)
             await self._check_roles(caller, target.route, request, {})
 
-        return self._visit(http).stay(may)
+        return self._recheck(http).reauthorization(may)
 
-    def _visit(self, http: Http) -> Visit:
-        return Visit(partial(caller_of, http.token, self._authenticator), self._recheck_s)
+    def _recheck(self, http: Http) -> CallerRecheck:
+        return CallerRecheck(partial(caller_of, http.token, self._authenticator), self._recheck_s)
 
     async def _serve_plain(self, http: Http, receive: Receive, send: Send) -> None:
         try:
@@ -225,7 +232,7 @@ class Api:
                 target = match.targets.get(http.method) or match.targets.get("*")
             if match is None or not isinstance(target, Route):
                 if not http.raw_path.startswith(PAID_EDITION):
-                    await self._let_in(http)
+                    await self._authenticate(http)
                 text = f"api not found: {http.method} {http.path}"
                 await plain.send_text_error(send, 404, text)
                 return
@@ -246,7 +253,7 @@ class Api:
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
     ) -> None:
         parameters = _parameters(route, values)
-        entry = await enter(
+        entry = await authenticate(
             http, parameters["service"], self._proxies, self._authenticator, self._origin
         )
         if isinstance(entry, Move):
@@ -256,7 +263,7 @@ class Api:
         self._check_use(route, who, http)
         call = Call(who, http, parameters, idle=self._idle)
         if entry.caller is not None:
-            entry = msgspec.structs.replace(entry, visit=self._visit(http))
+            entry = msgspec.structs.replace(entry, recheck=self._recheck(http))
         await route.handler(call, entry, receive, send, *route.given)
 
     def _is_misplaced(self, http: Http) -> bool:
@@ -296,11 +303,11 @@ class Api:
 
     async def _plain_caller(self, route: Route, http: Http) -> Caller:
         if not route.is_public and not route.authenticates:
-            caller = await self._let_in(http, is_for_tasks=route.task is not None)
+            caller = await self._authenticate(http, is_for_tasks=route.task is not None)
             self._check_use(route, caller, http)
             return caller
         if route.path == "/health" and has_token(http):
-            return _unless_in_task(route, await self._let_in(http))
+            return _unless_in_task(route, await self._authenticate(http))
         if route.knows_session and has_token(http):
             return await self._recognize(route, http)
         return ANONYMOUS
@@ -308,14 +315,14 @@ class Api:
     async def _recognize(self, route: Route, http: Http) -> Caller:
         """The caller of a valid session; a page is also shown where there is none."""
         try:
-            return _unless_in_task(route, await self._let_in(http))
+            return _unless_in_task(route, await self._authenticate(http))
         except DetError:
             return ANONYMOUS
         except Exception as error:  # the database is away: the page shows that itself
             _unexpected(http, error)
             return ANONYMOUS
 
-    async def _let_in(self, http: Http, *, is_for_tasks: bool = False) -> Caller:
+    async def _authenticate(self, http: Http, *, is_for_tasks: bool = False) -> Caller:
         """As `admit`; outside `/api/v1` few routes accept the token of a task."""
         caller = await admit(http, self._authenticator)
         if caller.scope is not None and not is_for_tasks:

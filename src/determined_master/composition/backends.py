@@ -18,7 +18,7 @@ from determined_master.settings.kubernetes.resource_manager import KubernetesMan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.core_services import CoreServices
     from determined_master.ports.agents import ClusterBackend
     from determined_master.ports.kubernetes import KubernetesCluster
     from determined_master.settings.master import Settings
@@ -48,7 +48,7 @@ class MasterBackends:
     namespaces: WorkspaceNamespaces
 
 
-def build_backends(base: Foundation, stand_ins: TestBackends) -> MasterBackends:
+def build_backends(base: CoreServices, stand_ins: TestBackends) -> MasterBackends:
     """Create all backends.
 
     Raises:
@@ -68,7 +68,7 @@ def build_backends(base: Foundation, stand_ins: TestBackends) -> MasterBackends:
     )
 
 
-def _admission(base: Foundation) -> AgentBackend:
+def _admission(base: CoreServices) -> AgentBackend:
     settings, facts = base.settings, base.facts
     rules = JoinRules(
         is_open=settings.is_join_open,

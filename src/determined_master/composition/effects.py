@@ -15,7 +15,7 @@ from determined_master.services.tasks.generic_effects import GenericTaskEffects
 from determined_master.services.tasks.interactive_effects import InteractiveEffects
 
 if TYPE_CHECKING:
-    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.core_services import CoreServices
     from determined_master.ports.agents import ClusterBackend
     from determined_master.services.checkpoints.gc import CheckpointGc
     from determined_master.services.cluster.pools import Pools
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def register_effects(
-    base: Foundation, runner: ClusterBackend, pools: Pools, checkpoint_gc: CheckpointGc
+    base: CoreServices, runner: ClusterBackend, pools: Pools, checkpoint_gc: CheckpointGc
 ) -> None:
     """Register a handler for every effect, before the engine runs.
 

@@ -34,7 +34,7 @@ from determined_wire.settings_reader import SettingsError
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
-    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.core_services import CoreServices
     from determined_master.ports.kubernetes import (
         ClusterTrouble,
         KubernetesCluster,
@@ -68,7 +68,7 @@ def kubernetes_clusters(
     }
 
 
-def pod_placements(base: Foundation, backends: MasterBackends) -> dict[str, PodPlacement]:
+def pod_placements(base: CoreServices, backends: MasterBackends) -> dict[str, PodPlacement]:
     """The placement of each pool whose tasks run as pods."""
     terms = PodTermsReader(base.settings, base.db)
     found = {}

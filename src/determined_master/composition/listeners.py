@@ -14,7 +14,7 @@ from determined_master.domain.webhooks.events import WATCHED_STATES
 from determined_master.services.experiments.effects import growth_topic
 
 if TYPE_CHECKING:
-    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.core_services import CoreServices
     from determined_master.domain.allocation.messages import Allocation
     from determined_master.domain.experiment.messages import Experiment
     from determined_master.domain.generic_task.messages import GenericTask
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Listeners:
     """Keeps the live allocations, and notifies log followers and the live channel."""
 
-    def __init__(self, base: Foundation, proxies: Proxies) -> None:
+    def __init__(self, base: CoreServices, proxies: Proxies) -> None:
         self._live = base.live
         self._logs = base.logs
         self._identities = base.identities

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from determined_master.composition.backends import MasterBackends
-    from determined_master.composition.foundation import Foundation
-    from determined_master.composition.queues import Queues
-    from determined_master.composition.work import Work
+    from determined_master.composition.core_services import CoreServices
+    from determined_master.composition.queue_services import QueueServices
+    from determined_master.composition.task_services import TaskServices
     from determined_master.services.catalog import Services
 
 
@@ -40,10 +40,10 @@ class Loops:
 
     def __init__(
         self,
-        base: Foundation,
+        base: CoreServices,
         backends: MasterBackends,
-        queues: Queues,
-        work: Work,
+        queues: QueueServices,
+        work: TaskServices,
         services: Services,
     ) -> None:
         self._base = base

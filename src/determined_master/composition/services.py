@@ -18,6 +18,7 @@ from determined_master.services.access.guard import Guard
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.roles import Roles
 from determined_master.services.access.users import Users
+from determined_master.services.answer_cache import CacheBudget
 from determined_master.services.catalog import Services
 from determined_master.services.checkpoints.files import CheckpointFiles
 from determined_master.services.checkpoints.service import Checkpoints
@@ -53,7 +54,6 @@ from determined_master.services.experiments.trial_sources import TrialSources
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.history.acts import Acts
 from determined_master.services.history.events import Events
-from determined_master.services.kept_answers import AnswerMemory
 from determined_master.services.logs.live_lines import LiveLines
 from determined_master.services.metrics.charts import Charts
 from determined_master.services.metrics.series import SeriesReads
@@ -85,20 +85,24 @@ from determined_master.services.workspaces.visits import ProjectVisits
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
-    from determined_master.composition.foundation import Foundation
-    from determined_master.composition.queues import Queues
-    from determined_master.composition.work import Work
+    from determined_master.composition.core_services import CoreServices
+    from determined_master.composition.queue_services import QueueServices
+    from determined_master.composition.task_services import TaskServices
     from determined_master.store.db import Database
 
 
 def make_services(
-    base: Foundation, backends: MasterBackends, queues: Queues, work: Work, passwords: Passwords
+    base: CoreServices,
+    backends: MasterBackends,
+    queues: QueueServices,
+    work: TaskServices,
+    passwords: Passwords,
 ) -> Services:
     """The services of a master, each registered by its type."""
     db, engine, limits = base.db, base.engine, base.settings.config_limits
     trials = Trials(engine, db, base.live, work.flusher.summaries, base.news)
     experiments = Experiments(engine, db, work.configs, queues.pools)
-    memory = AnswerMemory()
+    memory = CacheBudget()
     lists, tasks = ExperimentLists(db, memory), Tasks(db)
     guard = Guard(db, has_roles=base.settings.security.authz.has_roles)
     allocations = Allocations(engine, db, base.live)
@@ -109,6 +113,7 @@ def make_services(
         guard,
         *_queues(base, backends, queues),
         *_kept(base, work),
+        *_of_database(db),
         TrialSources(db, guard),
         *_machines(base, backends, guard),
         *_work(db, work, guard, tasks),
@@ -116,16 +121,12 @@ def make_services(
         *_rendered(db, work, memory),
         roles,
         Master(base.facts, db, base.settings.masked, base.engine.oldest_effect_age_s),
-        ClusterMessages(db),
         experiments,
         ModelFiles(experiments),
         lists,
         ExperimentSearch(db, lists, trials),
         Runs(db, base.live, memory),
-        RunBulk(db),
-        ProjectColumns(db),
         ExperimentEdits(db, work.checkpoint_gc, queues.terms, queues.pools, limits),
-        ExperimentBulk(db),
         Continuations(engine, db, work.configs, queues.bindings),
         trials,
         detached,
@@ -136,12 +137,10 @@ def make_services(
         TaskControl(
             tasks, trials, experiments, work.generic, work.interactive, guard, allocations
         ),
-        Templates(db),
         ConfigPolicies(db, cluster_priorities(base.settings)),
         allocations,
         Workspaces(db, queues.bindings, work.deletions, roles, backends.namespaces, work.layers),
         Projects(db, work.deletions, Moves(queues.bindings, queues.pools)),
-        ProjectVisits(db),
         Webhooks(db, base.deliveries, base.log_triggers, base.settings.webhooks.networks()),
         base.live,
         base.streams,
@@ -151,6 +150,18 @@ def make_services(
     services.add(Views, Views(trials, experiments, services[Agents], base.live))
     services.add(PageData, _page_data(services, guard))
     return services
+
+
+def _of_database(db: Database) -> tuple[object, ...]:
+    """The services that need nothing but the database."""
+    return (
+        ClusterMessages(db),
+        RunBulk(db),
+        ProjectColumns(db),
+        ExperimentBulk(db),
+        Templates(db),
+        ProjectVisits(db),
+    )
 
 
 def _page_data(services: Services, guard: Guard) -> PageData:
@@ -166,7 +177,7 @@ def _page_data(services: Services, guard: Guard) -> PageData:
 
 
 def _live_updates(
-    base: Foundation, backends: MasterBackends, queues: Queues, guard: Guard
+    base: CoreServices, backends: MasterBackends, queues: QueueServices, guard: Guard
 ) -> LiveUpdates:
     """The live channel, which shares the notifications of rows with the streams."""
     cluster = ClusterFacts(backends.runner.agents, lambda: queues.pools.names)
@@ -175,7 +186,7 @@ def _live_updates(
     )
 
 
-def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
+def _people(base: CoreServices, passwords: Passwords) -> tuple[object, ...]:
     """The services of users, groups, their tokens and permissions."""
     db, known, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
@@ -188,7 +199,9 @@ def _people(base: Foundation, passwords: Passwords) -> tuple[object, ...]:
     )
 
 
-def _queues(base: Foundation, backends: MasterBackends, queues: Queues) -> tuple[object, ...]:
+def _queues(
+    base: CoreServices, backends: MasterBackends, queues: QueueServices
+) -> tuple[object, ...]:
     """The services of resource pools and of their queues."""
     parts = (base.db, queues.queue, queues.pools, queues.bindings, queues.terms)
     is_strict = base.settings.security.authz.strict_job_queue_control
@@ -205,7 +218,7 @@ def _queues(base: Foundation, backends: MasterBackends, queues: Queues) -> tuple
     )
 
 
-def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
+def _kept(base: CoreServices, work: TaskServices) -> tuple[object, ...]:
     """The services of checkpoints, and of the models made of them."""
     db, checkpoints = base.db, Checkpoints(base.db, base.news)
     access = storage_access(base.settings, work.layers)
@@ -218,7 +231,7 @@ def _kept(base: Foundation, work: Work) -> tuple[object, ...]:
     )
 
 
-def _work(db: Database, work: Work, guard: Guard, tasks: Tasks) -> tuple[object, ...]:
+def _work(db: Database, work: TaskServices, guard: Guard, tasks: Tasks) -> tuple[object, ...]:
     """The services of tasks other than trials, of logs, searches, stories and usage."""
     return (
         work.generic,
@@ -235,7 +248,7 @@ def _work(db: Database, work: Work, guard: Guard, tasks: Tasks) -> tuple[object,
     )
 
 
-def _for_web_ui(base: Foundation, work: Work, memory: AnswerMemory) -> tuple[object, ...]:
+def _for_web_ui(base: CoreServices, work: TaskServices, memory: CacheBudget) -> tuple[object, ...]:
     """The services that only the web UI uses."""
     db = base.db
     logos = base.settings.ui_customization.logo_paths
@@ -249,13 +262,13 @@ def _for_web_ui(base: Foundation, work: Work, memory: AnswerMemory) -> tuple[obj
     return files, charts, HpImportances(db), *pages
 
 
-def _rendered(db: Database, work: Work, memory: AnswerMemory) -> tuple[object, ...]:
+def _rendered(db: Database, work: TaskServices, memory: CacheBudget) -> tuple[object, ...]:
     """Services that keep rendered answers."""
     series = SeriesReads(db, work.flusher.points, work.flusher.summaries, memory)
     return ExperimentPages(db, memory), series
 
 
-def _machines(base: Foundation, backends: MasterBackends, guard: Guard) -> tuple[object, ...]:
+def _machines(base: CoreServices, backends: MasterBackends, guard: Guard) -> tuple[object, ...]:
     """The services of agents."""
     pools = machine_pools(base.settings)
     return (

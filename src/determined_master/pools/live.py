@@ -144,7 +144,7 @@ class LiveAllocations:
             running=(*queue.running.values(), *expected),
             now=clock.now(),
             rules=rules,
-            is_in_line=True,
+            is_sorted=True,
             jobs=queue.jobs.views(expected) if rules.type == "fair_share" else None,
         )
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from determined_master.domain.machines.places import OfferReport
+from determined_master.domain.machines.offers import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from determined_master.domain.machines.controller_state import ScalingConfig
 from determined_master.domain.machines.cost import Budget
 from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
-from determined_master.domain.machines.places import tried_sentence
+from determined_master.domain.machines.offers import tried_sentence
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
 from determined_master.provision.fleet import Fleet

@@ -12,7 +12,7 @@ from determined_master.domain.machines.workspace_budgets import (
     over_budget,
 )
 from determined_master.store.configs.policies import list_budgets
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation

@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.aws_instances import TYPES, gpus_of, price_per_hour
-from determined_master.domain.machines.places import Offer, OfferKind, offers_of
+from determined_master.domain.machines.offers import Offer, OfferKind, offers_of
 from determined_master.domain.machines.types.aws_rules import architecture_of
-from determined_master.settings.places import (
+from determined_master.settings.offers import (
     KindOfType,
     check_kinds,
     check_names,

@@ -18,10 +18,10 @@ from determined_master.domain.machines.gcp_machines import (
     price_per_hour,
     spec_of,
 )
-from determined_master.domain.machines.places import Offer, OfferKind, SpotUse, offers_of
+from determined_master.domain.machines.offers import Offer, OfferKind, SpotUse, offers_of
 from determined_master.domain.machines.types.gcp_series import series_of
 from determined_master.settings.gcp_disks import check_disks
-from determined_master.settings.places import (
+from determined_master.settings.offers import (
     KindOfType,
     check_kinds,
     check_names,

@@ -16,9 +16,9 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.cost import allowed, highest_price, machines_within
-from determined_master.domain.machines.places import Offer, OfferOrder, SpotUse
+from determined_master.domain.machines.offers import Offer, OfferOrder, SpotUse
 from determined_master.settings.costs import check_costs
-from determined_master.settings.places import SpotWord
+from determined_master.settings.offers import SpotWord
 from determined_master.settings.reader import Seconds
 
 Secret = Meta(extra={"is_secret": True})

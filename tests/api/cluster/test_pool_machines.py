@@ -17,7 +17,7 @@ from tests.covers import covers
 from determined_master.api.app import Api
 from determined_master.api.table import all_routes
 from determined_master.composition.machine_providers import MACHINE_PROVIDERS
-from determined_master.domain.machines.places import Choice, LeftOut, Offer, OfferReport
+from determined_master.domain.machines.offers import Choice, LeftOut, Offer, OfferReport
 from determined_master.domain.machines.scaling import MachineType
 from determined_master.domain.machines.status import MachineStatus
 from determined_master.ports.machines import MachineSite

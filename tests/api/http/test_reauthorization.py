@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from determined_master.api.http.reauthorization import Stay
+from determined_master.api.http.reauthorization import Reauthorization
 from determined_master.domain.errors import Unauthenticated
 
 
@@ -26,7 +26,7 @@ async def test_nobody_is_sent_away_because_the_database_cannot_be_asked(error: E
         raise error
 
     async with asyncio.timeout(10):
-        await Stay(check, every_s=0.001).first_of([work])
+        await Reauthorization(check, every_s=0.001).first_of([work])
     assert looks == 2
 
 
@@ -36,5 +36,5 @@ async def test_a_caller_who_loses_access_is_disconnected() -> None:
 
     work = asyncio.get_running_loop().create_future()
     with pytest.raises(Unauthenticated):
-        await Stay(check, every_s=0.001).first_of([work])
+        await Reauthorization(check, every_s=0.001).first_of([work])
     assert not work.done()

@@ -8,7 +8,7 @@ import pytest
 from tests.domain.builders import T0
 
 from determined_master.backends.cloud.pool_offers import PoolOffers
-from determined_master.domain.machines.places import Offer, tried_sentence
+from determined_master.domain.machines.offers import Offer, tried_sentence
 from determined_master.ports.machines import LaunchFailed
 
 FIRST, SECOND = Offer(machine_type="first"), Offer(machine_type="second")

@@ -17,7 +17,7 @@ from tests.contracts.machine_provider_contract import (
 )
 from tests.domain.builders import T0
 
-from determined_master.domain.machines.places import tried_sentence
+from determined_master.domain.machines.offers import tried_sentence
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
 from determined_master.settings.gcp import GcpInstanceType, GcpMachineChoice
 

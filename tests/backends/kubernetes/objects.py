@@ -10,7 +10,7 @@ from determined_master.backends.kubernetes import names
 from determined_master.backends.kubernetes.demand.nodes import NodeDemand, node_demand
 from determined_master.backends.kubernetes.manifest.objects import Objects, build
 from determined_master.backends.kubernetes.manifest.pod import Extras
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import (
     ClusterOptions,
     MasterAddress,
@@ -52,11 +52,11 @@ def cluster_options(kubeconfig: str, address: str, port: int) -> ClusterOptions:
 
 
 def demand_of(
-    given: ClusterOptions, api: Any, nodes: NodeBoard | None = None, pods: KnownPods | None = None
+    given: ClusterOptions, api: Any, nodes: NodeCache | None = None, pods: KnownPods | None = None
 ) -> NodeDemand:
     """How that cluster is asked for nodes; `api` answers its calls."""
     classes = PriorityClasses(api, given.cluster_id)
-    return node_demand(given, api, nodes or NodeBoard(given), pods or KnownPods(), classes)
+    return node_demand(given, api, nodes or NodeCache(given), pods or KnownPods(), classes)
 
 
 def spec(**more: Any) -> ContainerSpec:

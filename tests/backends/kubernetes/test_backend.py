@@ -17,7 +17,7 @@ from tests.fake_kubernetes.kubelet import (
 )
 
 from determined_master import clock
-from determined_master.backends.kubernetes import presence
+from determined_master.backends.kubernetes import cluster_watcher
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.ports.agents import NotConnected
 from determined_wire.agent_link import TaskUser
@@ -66,7 +66,7 @@ class TestOnAFakeCluster(KubernetesContract):
     async def test_a_default_namespace_that_is_missing_is_named_until_it_exists(
         self, fake: FakeKubelet, master: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(presence, "UPKEEP_S", 0.1)
+        monkeypatch.setattr(cluster_watcher, "MAINTENANCE_S", 0.1)
         given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
         given = replace(given, name="lab", default_namespace="research")
         made = World(given, "any", 60.0, IMAGES_THAT_ARE_NOT_THERE)

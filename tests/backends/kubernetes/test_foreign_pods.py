@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.backends.kubernetes.objects import node, options
 
 from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage, usage_of
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 
 NODES = ("a", "b", "")
 CHANGES = st.lists(
@@ -80,15 +80,15 @@ def test_a_pod_that_has_ended_uses_nothing() -> None:
 
 
 async def test_a_change_costs_the_same_however_many_pods_there_are() -> None:
-    board = NodeBoard(options())
-    board.set_reachable(is_reachable=True)
-    await board.replace_all([node(f"n{n}") for n in range(300)])
-    await board.set_foreign([usage(n, f"n{n % 300}", 0, False) for n in range(9000)])
-    before = board.find("n7")
+    cache = NodeCache(options())
+    cache.set_reachable(is_reachable=True)
+    await cache.replace_all([node(f"n{n}") for n in range(300)])
+    await cache.set_foreign([usage(n, f"n{n % 300}", 0, False) for n in range(9000)])
+    before = cache.find("n7")
     since = time.process_time()
     changes = 200
     for number in range(changes):
-        board.put_foreign(usage(number, f"n{number}", 2, False))
+        cache.put_foreign(usage(number, f"n{number}", 2, False))
     spent = (time.process_time() - since) / changes
-    assert board.find("n7") != before
+    assert cache.find("n7") != before
     assert spent <= STEP_CPU_S

@@ -20,7 +20,7 @@ from tests.fake_kubernetes.kubelet import IMAGES_THAT_ARE_NOT_THERE, FakeKubelet
 from tests.fake_kubernetes.kueue import FakeKueue
 from tests.fake_kubernetes.server import FakeServer
 
-from determined_master.backends.kubernetes import presence
+from determined_master.backends.kubernetes import cluster_watcher
 from determined_master.backends.kubernetes.backend import KubernetesBackend
 from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import Handover, PoolPods, Times
@@ -62,7 +62,7 @@ async def world(
     tmp_path: Path,
     monkeypatch: Any,
 ) -> AsyncIterator[World]:
-    monkeypatch.setattr(presence, "REFRESH_S", 0.2)
+    monkeypatch.setattr(cluster_watcher, "REFRESH_S", 0.2)
     given = cluster_options(str(tmp_path / "kubeconfig"), "127.0.0.1", master)
     pools = (PoolPods(name="default", handover=request.param), PoolPods(name="nodes"))
     scheduler = "coscheduler" if request.param == COSCHEDULER else ""

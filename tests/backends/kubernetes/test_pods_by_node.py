@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.backends.kubernetes.objects import AT, options, pod
 from tests.backends.kubernetes.objects import node as node_object
 
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.pods.by_node import PodsByNode
 from determined_master.backends.kubernetes.pods.state import observe
 from determined_master.backends.kubernetes.pods.steps import PodEntry
@@ -67,15 +67,15 @@ def test_a_node_is_forgotten_with_its_last_pod() -> None:
 
 
 def test_slots_of_one_node_change_no_other_node() -> None:
-    board = NodeBoard(options())
+    cache = NodeCache(options())
     for name in ("node-a", "node-b"):
-        board.put(node_object(name))
-    board.set_own_slots({"node-a": {0}, "node-b": {1}}, {"node-b": {1}})
-    before = board.find("node-a"), board.find("node-b")
-    board.put_own_slots("node-b", {1}, None)
-    assert board.find("node-a") is before[0]
+        cache.put(node_object(name))
+    cache.set_own_slots({"node-a": {0}, "node-b": {1}}, {"node-b": {1}})
+    before = cache.find("node-a"), cache.find("node-b")
+    cache.put_own_slots("node-b", {1}, None)
+    assert cache.find("node-a") is before[0]
     assert before[1] is not None
     assert before[1].foreign_slots == {1}
-    after = board.find("node-b")
+    after = cache.find("node-b")
     assert after is not None
     assert after.foreign_slots == frozenset()

@@ -17,7 +17,7 @@ from determined_master.domain.machines.cost import (
     machines_within,
     slot_price,
 )
-from determined_master.domain.machines.places import Offer
+from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine
 
 AMOUNTS = st.floats(0, 10_000)

@@ -6,7 +6,7 @@ from typing import Any
 
 from determined_master.domain.pods.limit_ranges import (
     NO_DEFAULTS,
-    LimitRangeBoard,
+    LimitRangeCache,
     ResourceDefaults,
     defaults_of,
 )
@@ -45,7 +45,7 @@ def test_resources_that_the_platform_sets_get_no_default() -> None:
 
 
 def test_the_ranges_of_a_namespace_are_known_as_of_their_last_change() -> None:
-    board = LimitRangeBoard()
+    board = LimitRangeCache()
     one = limit_range("b", default={"cpu": "1", "memory": "1"})
     board.replace_all([one, limit_range("p", "other", type="Pod", default={"cpu": "9"})])
     assert board.by_namespace()["other"] == NO_DEFAULTS

@@ -129,7 +129,7 @@ def test_the_largest_smaller_ask_that_would_have_started(
 def test_a_smaller_ask_keeps_its_place_in_the_queue() -> None:
     agents = [agent("a", 4, free=2)]
     queue = [pending("x", 4), pending("y", 4, priority=60)]
-    pool = msgspec.structs.replace(view(agents, queue), is_in_line=True)
+    pool = msgspec.structs.replace(view(agents, queue), is_sorted=True)
     assert told(pool, "x").smaller == 2
 
 

@@ -16,7 +16,7 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.metrics.charts import HIGHEST, LOWEST, ChartAxis
 from determined_master.domain.metrics.extremes import BLOCK_REPORTS
 from determined_master.records.metrics import MetricName
-from determined_master.services.kept_answers import AnswerMemory
+from determined_master.services.answer_cache import CacheBudget
 from determined_master.services.metrics.chart_answers import ChartQuery
 from determined_master.services.metrics.chart_reads import MAX_READ
 from determined_master.services.metrics.charts import Charts
@@ -35,7 +35,7 @@ async def trial(pool: Database) -> int:
 
 @pytest.fixture
 def charts(pool: Database) -> Charts:
-    return Charts(pool, SeriesPoints(pool), AnswerMemory())
+    return Charts(pool, SeriesPoints(pool), CacheBudget())
 
 
 async def read(
@@ -213,7 +213,7 @@ async def test_blocks_are_made_for_whoever_reads_next(
 ) -> None:
     await many_reports(pool, trial, 1, DUE)
     points = SeriesPoints(pool)
-    await read(Charts(pool, points, AnswerMemory()), trial)
+    await read(Charts(pool, points, CacheBudget()), trial)
     async with asyncio.TaskGroup() as group, asyncio.timeout(60):
         running = group.create_task(points.run())
         while not await pool.fetchval("SELECT count(*) FROM metric_places"):

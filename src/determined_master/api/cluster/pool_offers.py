@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
-from determined_master.domain.machines.places import LeftOut, Offer
+from determined_master.domain.machines.offers import LeftOut, Offer
 from determined_master.services.cluster.pools import FoundOffers, Pools
 from determined_wire import own
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from isal import igzip
 
-from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE, Stay
+from determined_master.api.http.reauthorization import NO_RECHECK, Reauthorization
 from determined_master.api.upstream.connection import Header
 from determined_master.ports import answered_request
 from determined_master.server.proxied_http import TAKEOVER
@@ -189,7 +189,9 @@ async def compress(body: bytes, threads: Executor) -> bytes:
 
 
 async def while_connected(
-    receive: Receive, answer: Coroutine[Any, Any, None], stay: Stay = AS_LONG_AS_THEY_LIKE
+    receive: Receive,
+    answer: Coroutine[Any, Any, None],
+    reauthorization: Reauthorization = NO_RECHECK,
 ) -> None:
     """Send an answer of unknown length, until it ends or the client goes away.
 
@@ -201,7 +203,7 @@ async def while_connected(
     part = answer if request is None else request.in_own_task(answer)
     sending = asyncio.ensure_future(part)
     try:
-        await stay.first_of({gone, sending})
+        await reauthorization.first_of({gone, sending})
         if sending.done():
             sending.result()
     finally:

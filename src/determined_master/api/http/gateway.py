@@ -33,7 +33,7 @@ from determined_master.api.http.protojson import (
     encode,
     read_query,
 )
-from determined_master.api.http.reauthorization import Stay
+from determined_master.api.http.reauthorization import Reauthorization
 from determined_master.api.http.routes import Route
 from determined_master.api.upstream.connection import Header
 from determined_master.domain.access.rules import Caller
@@ -175,7 +175,7 @@ async def stream_messages(
     send: Send,
     receive: Receive,
     messages: AsyncGenerator[Any],
-    stay: Stay,
+    reauthorization: Reauthorization,
     *,
     unexpected: Callable[[Exception], DetError],
     is_pretty: bool,
@@ -187,7 +187,7 @@ async def stream_messages(
     """
     stream = _Stream(send, is_pretty=is_pretty)
     try:
-        await while_connected(receive, stream.run(messages), stay)
+        await while_connected(receive, stream.run(messages), reauthorization)
     except DetError as error:
         await stream.fail(error)
     except Exception as error:

@@ -9,7 +9,7 @@ import msgspec
 from determined_master.api.http import cookies
 from determined_master.api.http.exchange import Http
 from determined_master.api.http.prefix import path_prefix
-from determined_master.api.http.reauthorization import Visit
+from determined_master.api.http.reauthorization import CallerRecheck
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import PermissionDenied, Unauthenticated
 from determined_master.ports.authentication import Authenticator
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True):
     """None where the service needs no user: it is open, or was shown its own token."""
     spent: frozenset[str] = frozenset()
     """The master's own tokens in the request, which are not for the service."""
-    visit: Visit | None = None
+    recheck: CallerRecheck | None = None
     """Of the caller, where there is one."""
     viewer_id: int = 0
     """The user of the cookie that came with the request, if no header held credentials; 0 for

@@ -13,11 +13,11 @@ from determined_master.services.failures import UNANSWERED
 log = logging.getLogger(__name__)
 
 RECHECK_S = 4.0
-"""At most so long does an open connection outlive the token that opened it."""
+"""Maximum time that a connection stays open after its token is revoked."""
 
 
-class Stay:
-    """The stay of one caller; `check` raises DetError if a new request would be refused now."""
+class Reauthorization:
+    """Of one open connection: `check` raises DetError if a new request would be refused now."""
 
     def __init__(self, check: Callable[[], Awaitable[object]], every_s: float = RECHECK_S) -> None:
         self._check = check
@@ -41,7 +41,7 @@ class Stay:
                 log.info("an open connection was not looked at", extra={"error": str(error)})
 
 
-class Visit:
+class CallerRecheck:
     """A caller whose token may have to be checked again."""
 
     def __init__(self, again: Callable[[], Awaitable[Caller]], every_s: float) -> None:
@@ -49,18 +49,18 @@ class Visit:
         self._again = again
         self._every_s = every_s
 
-    def stay(self, may: Callable[[Caller], Awaitable[object]]) -> Stay:
-        """A stay for as long as the token is good and its caller may; `may` raises DetError."""
+    def reauthorization(self, may: Callable[[Caller], Awaitable[object]]) -> Reauthorization:
+        """For as long as the token is valid and its caller may; `may` raises DetError."""
 
         async def check() -> None:
             await may(await self._again())
 
-        return Stay(check, self._every_s)
+        return Reauthorization(check, self._every_s)
 
 
-async def _welcome() -> None:
+async def _accept() -> None:
     pass
 
 
-AS_LONG_AS_THEY_LIKE = Stay(_welcome)
+NO_RECHECK = Reauthorization(_accept)
 """Of those who needed no token, and of answers that end by themselves."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from determined_master.api.http.exchange import Http, Receive, Send
-from determined_master.api.http.reauthorization import Stay
+from determined_master.api.http.reauthorization import Reauthorization
 from determined_master.api.proxy import heads
 from determined_master.api.proxy.answer_heads import sent_back
 from determined_master.api.upstream.connection import Forward, Header, Upstream, dial
@@ -40,7 +40,7 @@ class Errand(msgspec.Struct, frozen=True):
     """Connects with services whose addresses cannot be reached."""
     ending: asyncio.Future[None]
     """Done when the service's allocation has ended."""
-    stay: Stay
+    reauthorization: Reauthorization
     """Of its caller."""
     idle: IdleConnections
     spent: Collection[str] = ()
@@ -133,7 +133,7 @@ async def while_both(
     """
     tasks = [asyncio.create_task(leaving), asyncio.create_task(work)]
     try:
-        await errand.stay.first_of([*tasks, errand.ending])
+        await errand.reauthorization.first_of([*tasks, errand.ending])
         if tasks[1].done():
             return tasks[1].result()
         if tasks[0].done():

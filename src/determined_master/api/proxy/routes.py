@@ -10,7 +10,7 @@ from functools import partial
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.exchange import Http, Receive, Send
 from determined_master.api.http.middleware import Entry
-from determined_master.api.http.reauthorization import AS_LONG_AS_THEY_LIKE
+from determined_master.api.http.reauthorization import NO_RECHECK
 from determined_master.api.http.routes import Call, service_route
 from determined_master.api.http.task_use import REACHES
 from determined_master.api.proxy import heads
@@ -71,7 +71,7 @@ async def proxy(
         proxies.trust_of(target),
         proxies.forward,
         proxies.ending_of(target),
-        AS_LONG_AS_THEY_LIKE if entry.visit is None else entry.visit.stay(may),
+        NO_RECHECK if entry.recheck is None else entry.recheck.reauthorization(may),
         call.idle,
         entry.spent,
         proxies.key_of(target),

@@ -120,7 +120,7 @@ async def _carry(errand: Errand, link: _Link, upstream: Upstream) -> None:
     try:
         code = CloseCode.NORMAL_CLOSURE
         try:
-            await errand.stay.first_of([up, down, errand.ending])
+            await errand.reauthorization.first_of([up, down, errand.ending])
         except DetError:  # they are not welcome any more
             code = CloseCode.POLICY_VIOLATION
         if not up.done():

@@ -11,7 +11,7 @@ import msgspec
 
 from determined_master.api.http.access import FILTERED
 from determined_master.api.http.middleware import caller_of
-from determined_master.api.http.reauthorization import RECHECK_S, Stay
+from determined_master.api.http.reauthorization import RECHECK_S, Reauthorization
 from determined_master.api.http.routes import Call, socket_route
 from determined_master.api.http.task_use import READS
 from determined_master.domain.access.rules import Caller
@@ -48,7 +48,7 @@ async def stream_entities(
     writing = asyncio.ensure_future(_write(socket, stream))
     code = POLICY
     try:
-        await Stay(caller, RECHECK_S).first_of((reading, writing))
+        await Reauthorization(caller, RECHECK_S).first_of((reading, writing))
         code = reading.result() if reading.done() else writing.result()
     except DetError:
         pass  # malformed, or the token is good no longer: the client sees the end

@@ -11,13 +11,6 @@ import msgspec
 
 from determined_master import clock
 from determined_master.backends.agents.addresses import own_address, with_own_addresses
-from determined_master.backends.agents.entrance import (
-    MasterIdentity,
-    given_up,
-    obeyed,
-    receive_hello,
-    refusal_of,
-)
 from determined_master.backends.agents.frames import (
     Closed,
     Frames,
@@ -25,6 +18,13 @@ from determined_master.backends.agents.frames import (
     Receive,
     Scope,
     Send,
+)
+from determined_master.backends.agents.handshake import (
+    MasterIdentity,
+    given_up,
+    obeyed,
+    receive_hello,
+    refusal_of,
 )
 from determined_master.backends.agents.registry import KnownAgent, Registry, clock_ahead_us
 from determined_master.backends.agents.session import LinkTimes, Session

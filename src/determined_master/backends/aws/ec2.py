@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from determined_master.domain.machines.places import Refusal
+from determined_master.domain.machines.offers import Refusal
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
 
 ROOM = "InsufficientInstanceCapacity"

@@ -19,7 +19,7 @@ from determined_master.backends.aws import requests
 from determined_master.backends.aws.ec2 import REFUSALS, Ec2, Ec2Refused, launching, worded
 from determined_master.backends.aws.requests import Ec2Terms
 from determined_master.backends.cloud.pool_offers import PoolOffers
-from determined_master.domain.machines.places import Market, Offer
+from determined_master.domain.machines.offers import Market, Offer
 from determined_master.domain.machines.scaling import Machine
 from determined_master.ports.machines import LaunchFailed
 

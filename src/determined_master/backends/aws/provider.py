@@ -27,7 +27,7 @@ from determined_master.backends.cloud.pool_offers import PoolOffers
 from determined_master.backends.cloud.site import boot_of, master_address, resolve_host
 from determined_master.backends.cloud.start_script import start_script
 from determined_master.backends.cloud.threads import Threads
-from determined_master.domain.machines.places import OfferReport
+from determined_master.domain.machines.offers import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import LaunchFailed, MachineSite, ProviderFailed
 from determined_master.settings.aws import AwsProvider

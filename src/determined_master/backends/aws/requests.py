@@ -13,7 +13,7 @@ from determined_master.domain.machines.aws_instances import (
     accelerator,
     gpus_of,
 )
-from determined_master.domain.machines.places import Offer
+from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.domain.machines.types.aws_rules import architecture_of
 from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider

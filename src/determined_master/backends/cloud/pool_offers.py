@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from determined_master.domain.machines.places import (
+from determined_master.domain.machines.offers import (
     Choice,
     Cooldowns,
     Offer,

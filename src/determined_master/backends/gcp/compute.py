@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from determined_master.domain.machines.places import Refusal
+from determined_master.domain.machines.offers import Refusal
 from determined_master.ports.machines import ProviderFailed
 
 BASE_URL = "https://compute.googleapis.com/compute/v1"

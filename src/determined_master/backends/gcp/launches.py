@@ -23,7 +23,7 @@ from determined_master.backends.gcp.compute import (
 from determined_master.backends.gcp.operations import Operations, log_outcome
 from determined_master.backends.gcp.requests import ComputeTerms
 from determined_master.domain.machines.gcp_names import machine_names
-from determined_master.domain.machines.places import Offer
+from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
 from determined_master.settings.gcp import LAUNCH_LABEL

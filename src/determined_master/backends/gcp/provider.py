@@ -22,7 +22,7 @@ from determined_master.backends.gcp.compute import Compute, ComputeRefused
 from determined_master.backends.gcp.launches import Launches
 from determined_master.backends.gcp.operations import Operations
 from determined_master.backends.gcp.requests import ComputeTerms
-from determined_master.domain.machines.places import OfferReport
+from determined_master.domain.machines.offers import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import MachineSite, ProviderFailed
 from determined_master.settings.gcp import GcpProvider

@@ -15,7 +15,7 @@ from determined_master.domain.machines.gcp_machines import (
     min_cpu_platform,
 )
 from determined_master.domain.machines.gcp_names import label_value
-from determined_master.domain.machines.places import Offer
+from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.ports.machines import MachineSite
 from determined_master.settings.gcp import (

@@ -14,27 +14,27 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from determined_master.backends.kubernetes.client import KubernetesApi
+from determined_master.backends.kubernetes.cluster_watcher import Caches, ClusterWatcher
 from determined_master.backends.kubernetes.demand.nodes import node_demand
 from determined_master.backends.kubernetes.devices.follow import DeviceFollower
 from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.waits import QueueWaits
+from determined_master.backends.kubernetes.maintenance import ClusterMaintenance
 from determined_master.backends.kubernetes.namespace_rules import NamespaceRules
 from determined_master.backends.kubernetes.namespaces import NamespaceCalls
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.kills import PodKills
 from determined_master.backends.kubernetes.pods.starts import PodStarts, StartParts
 from determined_master.backends.kubernetes.pods.state import Observed
 from determined_master.backends.kubernetes.port_forward import PortForward
-from determined_master.backends.kubernetes.presence import Boards, Presence
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
-from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.domain.machines.agent_switches import Switches
-from determined_master.domain.pods.limit_ranges import LimitRangeBoard
+from determined_master.domain.pods.limit_ranges import LimitRangeCache
 from determined_master.domain.pods.placement import ClusterLoads
-from determined_master.domain.pods.quota_board import QuotaBoard
+from determined_master.domain.pods.quota_cache import QuotaCache
 from determined_master.ports.agents import AgentSnapshot, NotConnected
 from determined_master.ports.kubernetes import ClusterTrouble, NodeRequest, NodesAsked, PodEvents
 from determined_master.ports.orders import StartOrder
@@ -66,9 +66,9 @@ class KubernetesBackend(NamespaceCalls):
         self._times = times or Times()
         api = api or KubernetesApi(options.kubeconfig_path, call_s=self._times.call_s)
         super().__init__(api, options.cluster_id)
-        self._nodes = NodeBoard(options)
-        self._quotas, self._ranges = QuotaBoard(), LimitRangeBoard()
-        self._pods = PodBoard(self._api, events, self._times)
+        self._nodes = NodeCache(options)
+        self._quotas, self._ranges = QuotaCache(), LimitRangeCache()
+        self._pods = PodCache(self._api, events, self._times)
         self._classes = PriorityClasses(self._api, options.cluster_id)
         self._labels = NodeLabels(options, self._api, self._nodes.labels)
         self._demand = node_demand(options, self._api, self._nodes, self._pods, self._classes)
@@ -81,11 +81,11 @@ class KubernetesBackend(NamespaceCalls):
         )
         self._starts = PodStarts(options, self._api, events, parts, self._times.grace_s)
         self._kills = PodKills(self._api, events, self._pods, self._gateway)
-        self._presence = Presence(
+        self._watcher = ClusterWatcher(
             options,
             self._api,
             events,
-            Boards(
+            Caches(
                 self._nodes,
                 self._pods,
                 NamespaceRules(self._quotas, self._ranges),
@@ -95,7 +95,7 @@ class KubernetesBackend(NamespaceCalls):
                 self._gateway,
                 self._dra,
             ),
-            Upkeep(
+            ClusterMaintenance(
                 options.title,
                 self._api,
                 options.default_namespace,
@@ -118,7 +118,7 @@ class KubernetesBackend(NamespaceCalls):
             epoch: of the leader; Kubernetes itself makes sure that an object is created once.
         """
         self._nodes.expect(expected)
-        self._task = asyncio.create_task(self._presence.run(expected))
+        self._task = asyncio.create_task(self._watcher.run(expected))
 
     async def close(self) -> None:
         """Disconnect from the cluster; its pods continue."""
@@ -136,7 +136,7 @@ class KubernetesBackend(NamespaceCalls):
 
     def trouble(self) -> ClusterTrouble | None:
         """What keeps every pod from starting at present; None for nothing."""
-        return self._presence.trouble
+        return self._watcher.trouble
 
     def loads(self) -> ClusterLoads:
         """The nodes, the requests of pods there that are not this master's, and the quotas."""
@@ -216,5 +216,5 @@ class KubernetesBackend(NamespaceCalls):
         return self._pods.find(container_id)
 
     def _check_reachable(self) -> None:
-        if not self._presence.is_reachable:
+        if not self._watcher.is_reachable:
             raise NotConnected("Kubernetes' API server is not reached")

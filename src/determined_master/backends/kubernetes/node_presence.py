@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.ports.kubernetes import PodEvents
 
 log = logging.getLogger(__name__)
@@ -20,8 +20,8 @@ class NodePresence:
         self,
         options: ClusterOptions,
         events: PodEvents,
-        nodes: NodeBoard,
-        pods: PodBoard,
+        nodes: NodeCache,
+        pods: PodCache,
         wait_s: float,
     ) -> None:
         """

@@ -12,7 +12,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.errors import FailedPrecondition, NotFound
-from determined_master.domain.experiment import afterlife, detached
+from determined_master.domain.experiment import after_end, detached
 from determined_master.domain.experiment.messages import (
     CloseExperiment,
     ContinueTrial,
@@ -113,19 +113,19 @@ def _after_the_end(
 ) -> Step:
     match event:
         case ExperimentContinued():
-            return afterlife.continue_ended(state, event)
+            return after_end.continue_ended(state, event)
         case DeletionRequested():
-            return afterlife.delete(state)
+            return after_end.delete(state)
         case GcPlanned():
-            return afterlife.start_gc(state, event)
+            return after_end.start_gc(state, event)
         case GcEnded():
-            return afterlife.gc_ended(state, event)
+            return after_end.gc_ended(state, event)
         case GcLost():
-            return afterlife.restart_gc(state, event)
+            return after_end.restart_gc(state, event)
         case GcWaits():
-            return afterlife.report_wait(state, event)
+            return after_end.report_wait(state, event)
         case ExperimentRemoved():
-            return afterlife.removed(state)
+            return after_end.removed(state)
         case _:
             assert_never(event)
 
@@ -268,9 +268,9 @@ def _effect_failed(state: Experiment, event: ExperimentEffectFailed) -> Step:
     if order is None or issubclass(order, (StopTrial, GrowSearch, SignalTrials)):
         return _fail_or_settle(state, reason)
     if issubclass(order, StartGc):
-        return afterlife.gc_ended(state, GcEnded(task_id=event.task_id, error=reason))
+        return after_end.gc_ended(state, GcEnded(task_id=event.task_id, error=reason))
     if issubclass(order, (PlanDeletion, RemoveExperiment)):
-        return afterlife.fail_deletion(state, reason)
+        return after_end.fail_deletion(state, reason)
     if issubclass(order, CloseExperiment):
         return state, []
     if issubclass(order, (CreateTrial, ContinueTrial)):

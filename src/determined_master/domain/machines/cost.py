@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from determined_master.domain.machines.places import Offer
+from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine
 
 PAID = ("starting", "running", "stopping", "terminating", "unknown")

@@ -31,7 +31,7 @@ class ResourceDefaults(msgspec.Struct, frozen=True):
 NO_DEFAULTS = ResourceDefaults()
 
 
-class LimitRangeBoard:
+class LimitRangeCache:
     """The defaults of each namespace, as the cluster reports its LimitRanges."""
 
     def __init__(self) -> None:

@@ -35,9 +35,9 @@ def plan(view: PoolView) -> Plan:
     slots.serve()
     aux = _serve_aux(view)
     return Plan(
-        starts=(*(aux.starts if aux else ()), *slots.line.starts),
-        preemptions=tuple(slots.line.preemptions),
-        waits=(*slots.line.waits, *(aux.waits if aux else ())),
+        starts=(*(aux.starts if aux else ()), *slots.planning.starts),
+        preemptions=tuple(slots.planning.preemptions),
+        waits=(*slots.planning.waits, *(aux.waits if aux else ())),
     )
 
 
@@ -63,14 +63,14 @@ class _Shares:
     """The requests for slots of one pool, by job."""
 
     def __init__(self, view: PoolView) -> None:
-        self.line = PlanningPass(view, "slots")
+        self.planning = PlanningPass(view, "slots")
         self._view = view
         self._jobs = {job.job_id: job for job in self._possible(jobs_of(view))}
 
     def _possible(self, jobs: Sequence[JobView]) -> Sequence[JobView]:
         """The jobs without requests that these agents could never hold; those wait."""
         demands = frozenset[DemandKey]().union(*[job.demands for job in jobs])
-        unservable = {d for d in demands if not self.line.is_possible(Demand(*d))}
+        unservable = {d for d in demands if not self.planning.is_possible(Demand(*d))}
         if not unservable:
             return jobs
         kept: list[JobView] = []
@@ -84,7 +84,7 @@ class _Shares:
             if left or job.running:
                 kept.append(job_view(job.job_id, left, job.running))
         for request in sorted(never, key=age_key):
-            self.line.wait(request, "impossible")
+            self.planning.wait(request, "impossible")
         return kept
 
     def serve(self) -> None:
@@ -109,24 +109,24 @@ class _Shares:
         if request is None:
             return None
         demand = Demand.of(request)
-        parts = self.line.fit(request, demand)
+        parts = self.planning.fit(request, demand)
         if parts is not None:
-            self.line.start(request, parts, is_long_awaited=True)
+            self.planning.start(request, parts, is_long_awaited=True)
             return request.allocation_id
-        reserved = fit(demand, request.allocation_id, self.line.capacity, is_reservation=True)
+        reserved = fit(demand, request.allocation_id, self.planning.capacity, is_reservation=True)
         if reserved is not None:
-            self.line.capacity.reserve(reserved)
-            self.line.wait(request, "leaving", agents=reserved)
+            self.planning.capacity.reserve(reserved)
+            self.planning.wait(request, "leaving", agents=reserved)
             return request.allocation_id
-        kept = self.line.drain_for(request, demand)
+        kept = self.planning.drain_for(request, demand)
         if kept is None:
             return None
-        self.line.wait(request, "kept", agents=kept)
+        self.planning.wait(request, "kept", agents=kept)
         return request.allocation_id
 
     def _longest_waiting(self, shares: list[Share]) -> RequestView | None:
         """The oldest of the jobs' oldest requests that has waited too long and is stuck."""
-        starving_at = self.line.starving_at
+        starving_at = self.planning.starving_at
         oldest = [
             (job.pending[0], job, share.offered)
             for share in shares
@@ -143,7 +143,7 @@ class _Shares:
         if oldest.max_slots is not None and wanted > oldest.max_slots:
             return False
         is_offered = wanted <= offered
-        if is_offered and self.line.fit(oldest, Demand.of(oldest)) is not None:
+        if is_offered and self.planning.fit(oldest, Demand.of(oldest)) is not None:
             return False
         return (
             is_offered
@@ -161,13 +161,13 @@ class _Shares:
         for one in sorted(able, key=lambda r: (r.submitted_at, r.started_at, r.allocation_id)):
             if excess <= 0:
                 return
-            self.line.preemptions.append(Preempt(one.allocation_id, PREEMPTED))
-            self.line.capacity.add_preempted(one)
+            self.planning.preemptions.append(Preempt(one.allocation_id, PREEMPTED))
+            self.planning.capacity.add_preempted(one)
             excess -= one.slots
 
     def _start(self, job: JobView, left: int, served: str | None) -> None:
         """Start its requests until the rest of its offer is used."""
-        waits = self.line.waits
+        waits = self.planning.waits
         if job.smallest_asked is None or left < job.smallest_asked:  # the common case
             waits += [Wait(id, "share") for id in job.ids if id != served]
             return
@@ -177,11 +177,11 @@ class _Shares:
             if request.slots > left:
                 waits.append(Wait(request.allocation_id, "share"))
                 continue
-            parts = self.line.fit(request, Demand.of(request))
+            parts = self.planning.fit(request, Demand.of(request))
             if parts is None:
                 waits.append(Wait(request.allocation_id, "full"))
                 continue
-            self.line.start(request, parts)
+            self.planning.start(request, parts)
             left -= request.slots
 
 

@@ -97,7 +97,7 @@ def as_agents(view: PoolView) -> PoolView:
             for r in view.running
         ),
         rules=replace(view.rules, type="priority") if sign == -1 else view.rules,
-        is_in_line=False,
+        is_sorted=False,
         jobs=None,
     )
 

@@ -31,7 +31,7 @@ from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.placing.topology import (
     Topology,
     Wish,
-    dropped_wishes,
+    dropped_preferences,
     inside,
     narrow_all,
     required_ones,
@@ -121,18 +121,17 @@ class PodPlanner:
         blocked = {
             r.allocation_id: text for r in requests if (text := given.quota(r.allocation_id))
         }
-        wishes = _wishes(requests, view, given)
-        narrowed = narrow_all(_with(view, requests), wishes) if wishes else {}
-        apart = {id: one.impossible for id, one in narrowed.items() if one.impossible}
-        open_ones = tuple(
-            r for r in requests if r.allocation_id not in blocked and r.allocation_id not in apart
-        )
-        pass_ = _Pass(_with(view, inside(open_ones, narrowed)), given)
+        preferences = _preferences(requests, view, given)
+        candidates = narrow_all(_with(view, requests), preferences) if preferences else {}
+        unplaceable = {id: one.impossible for id, one in candidates.items() if one.impossible}
+        excluded = blocked.keys() | unplaceable.keys()
+        eligible = tuple(r for r in requests if r.allocation_id not in excluded)
+        pass_ = _Pass(_with(view, inside(eligible, candidates)), given)
         plan = pass_.run()
-        dropped = dropped_wishes(plan, wishes, narrowed)
+        dropped = dropped_preferences(plan, preferences, candidates)
         if dropped:
-            narrowed = {id: one for id, one in narrowed.items() if id not in dropped}
-            pass_ = _Pass(_with(view, inside(open_ones, narrowed)), given)
+            candidates = {id: one for id, one in candidates.items() if id not in dropped}
+            pass_ = _Pass(_with(view, inside(eligible, candidates)), given)
             plan = pass_.run()
         blocked.update(pass_.blocked)
         short = {
@@ -140,7 +139,7 @@ class PodPlanner:
                 {**closed[_kind(r, given)].misfits, **pass_.short[r.allocation_id]}.values(),
                 len(view.agents),
             )
-            for r in open_ones
+            for r in eligible
             if r.allocation_id in pass_.short and r.allocation_id not in blocked
         }
         for start in plan.starts:
@@ -148,13 +147,14 @@ class PodPlanner:
         waits = [w for w in plan.waits if w.allocation_id not in short]
         waits += [Wait(i, "resources") for i in short]
         waits += [Wait(i, "quota") for i in blocked]
-        waits += [Wait(i, "topology") for i in apart if i not in blocked]
-        texts = {**wait_texts(requests, wishes, narrowed), **apart, **short, **blocked}
+        waits += [Wait(i, "topology") for i in unplaceable if i not in blocked]
+        texts = wait_texts(requests, preferences, candidates)
+        texts = {**texts, **unplaceable, **short, **blocked}
         shown = tuple(
             self._as_shown(r, texts.get(r.allocation_id, ""))
-            for r in inside(requests, required_ones(narrowed, wishes))
+            for r in inside(requests, required_ones(candidates, preferences))
         )
-        if short or blocked or apart:
+        if short or blocked or unplaceable:
             waits = _in_order(waits, view)
         return _with(view, shown), replace(plan, waits=tuple(waits))
 
@@ -345,7 +345,9 @@ def _closed(request: RequestView, view: PoolView, given: PodsView) -> _Closed:
     return _Closed(frozenset(agents), misfits, summary(misfits.values(), len(view.agents)))
 
 
-def _wishes(requests: Iterable[RequestView], view: PoolView, given: PodsView) -> dict[str, Wish]:
+def _preferences(
+    requests: Iterable[RequestView], view: PoolView, given: PodsView
+) -> dict[str, Wish]:
     """The domains that requests ask for; requests of one kind of wish share its value."""
     known: dict[Topology, Wish] = {}
     found = {}

@@ -56,10 +56,10 @@ def _served(view: PoolView, requests: Sequence[RequestView], kind: SlotKind) -> 
         return Plan()
     queue = _Queue(view, kind)
     queue.serve(requests)
-    line, waits = queue.line, queue.line.waits
+    planning, waits = queue.planning, queue.planning.waits
     if queue.returning:
         waits = [w for w in waits if w.allocation_id not in queue.returning]
-    return Plan(tuple(line.starts), tuple(line.preemptions), tuple(waits))
+    return Plan(tuple(planning.starts), tuple(planning.preemptions), tuple(waits))
 
 
 _terms_of = attrgetter("slots", "is_single_node", "excluded_agents", "max_slots")
@@ -68,10 +68,10 @@ _Terms = tuple[int, bool, frozenset[str], int | None]
 
 class _Queue:
     def __init__(self, view: PoolView, kind: SlotKind) -> None:
-        self.line = PlanningPass(view, kind)
+        self.planning = PlanningPass(view, kind)
         self._preempts = view.rules.preemption
         self._active = _active_slots(view)
-        self._victims = Victims(self.line) if self._preempts else None
+        self._victims = Victims(self.planning) if self._preempts else None
         self._unservable: set[Demand] = set()
         self._settled: dict[DemandKey, bool] = {}
         """Demands that cannot start or reserve anything in this pass, with the decision: False
@@ -83,31 +83,31 @@ class _Queue:
 
     def serve(self, requests: Iterable[RequestView]) -> None:
         """Serve all in order, one priority after the other."""
-        line = requests if self.line.view.is_in_line else sorted(requests, key=queue_key)
+        ordered = requests if self.planning.view.is_sorted else sorted(requests, key=queue_key)
         if self.returning:
-            line = list(line)
+            ordered = list(ordered)
             for one in self.returning.values():
-                insort(line, one.next_request(self.line.view.now), key=queue_key)
+                insort(ordered, one.next_request(self.planning.view.now), key=queue_key)
         waits_from = ""
         """The waiting requests of the highest priority that has any."""
-        for _, equals in groupby(line, key=attrgetter("priority")):
+        for _, equals in groupby(ordered, key=attrgetter("priority")):
             members = list(equals)
             kinds = set(map(_terms_of, members))
             members = self._in_order(members, {Demand(*kind[:3]) for kind in kinds})
             # Most requests of a long queue can only wait and are not examined one by one.
             if waits_from and not self._preempts:
                 waits = [Wait(r.allocation_id, "behind", waits_from) for r in members]
-                self.line.waits += waits
+                self.planning.waits += waits
             elif self._all_can_only_wait(kinds):
-                self.line.waits += [Wait(r.allocation_id, "full") for r in members]
+                self.planning.waits += [Wait(r.allocation_id, "full") for r in members]
                 waits_from = waits_from or members[0].allocation_id
             else:
                 waits_from = self._serve_equals(members, waits_from)
 
     def _serve_equals(self, members: Sequence[RequestView], ahead: str) -> str:
         """Serve all of one priority; returns the first that waits, else `ahead`."""
-        waits, first = self.line.waits, ahead
-        settled, starving_at = self._settled, self.line.starving_at
+        waits, first = self.planning.waits, ahead
+        settled, starving_at = self._settled, self.planning.starving_at
         for request in members:
             # The check of `_is_settled`, without a call for each request of a long queue.
             is_for_all = settled.get(demand_of(request))
@@ -133,7 +133,7 @@ class _Queue:
     def _is_settled(self, request: RequestView) -> bool:
         """Whether an equal request has shown that it can only wait."""
         is_for_all = self._settled.get(demand_of(request))
-        return is_for_all or (is_for_all is False and not self.line.is_starving(request))
+        return is_for_all or (is_for_all is False and not self.planning.is_starving(request))
 
     def _in_order(
         self, members: list[RequestView], demands: Iterable[Demand]
@@ -144,12 +144,12 @@ class _Queue:
         waiting gang in the queue, and would pass it forever. A request that these agents could
         never hold comes last, so that it does not change the order of the others.
         """
-        at = self.line.starving_at
+        at = self.planning.starving_at
         # The check of `is_starving`, without a call for each request of a long queue.
         waiting = [r for r in members if r.slots > 1 and r.requested_at <= at]
         if not waiting:
             return members
-        unservable = {d for d in demands if not self.line.is_possible(d)}
+        unservable = {d for d in demands if not self.planning.is_possible(d)}
         if not unservable:
             return self._drawn(members, waiting)
         never = [r for r in members if demand_of(r) in unservable]
@@ -169,26 +169,26 @@ class _Queue:
             request: the next one.
             ahead: a waiting request of higher priority; empty if none waits.
         """
-        line = self.line
+        planning = self.planning
         if request.allocation_id in self.returning:
             return self._keep_for(self.returning[request.allocation_id], request)
         if request.max_slots is not None and self._is_over_limit(request):
-            line.wait(request, "limit")
+            planning.wait(request, "limit")
             return False, False
         if self._is_settled(request):
-            line.wait(request, "full")
+            planning.wait(request, "full")
             return False, True
         demand = Demand.of(request)
-        parts = line.fit(request, demand)
+        parts = planning.fit(request, demand)
         if parts is None:
             return False, self._wait(request, demand)
         if ahead and not request.is_preemptible:
-            line.capacity.reserve(parts)
+            planning.capacity.reserve(parts)
             self._count(request)
-            line.wait(request, "behind", ahead)
+            planning.wait(request, "behind", ahead)
             return False, False
         is_early = request.allocation_id in self._early
-        line.start(request, parts, is_backfill=bool(ahead), is_long_awaited=is_early)
+        planning.start(request, parts, is_backfill=bool(ahead), is_long_awaited=is_early)
         self._count(request)
         return True, False
 
@@ -200,7 +200,7 @@ class _Queue:
         if one.is_gone and request.max_slots is not None and self._is_over_limit(request):
             return False, False
         demand = Demand.of(request)
-        capacity = self.line.capacity
+        capacity = self.planning.capacity
         # Its own slots where nobody else waits for them: the place stays the same from plan to
         # plan, whatever starts elsewhere.
         parts: SlotCounts | None = capacity.held(one)
@@ -209,7 +209,7 @@ class _Queue:
         ):
             parts = fit(demand, request.allocation_id, capacity, is_reservation=True)
         if parts is None:
-            return False, self.line.is_possible(demand)
+            return False, self.planning.is_possible(demand)
         capacity.reserve(parts)
         if one.is_gone:
             self._count(request)
@@ -221,35 +221,35 @@ class _Queue:
         A request that these agents cannot hold at all waits for other agents, and holds back
         nobody.
         """
-        line = self.line
-        if not line.is_possible(demand):
-            line.wait(request, "impossible")
+        planning = self.planning
+        if not planning.is_possible(demand):
+            planning.wait(request, "impossible")
             return False
-        is_starving = line.is_starving(request)
+        is_starving = planning.is_starving(request)
         if (self._preempts or is_starving) and demand not in self._unservable:
-            parts = fit(demand, request.allocation_id, line.capacity, is_reservation=True)
+            parts = fit(demand, request.allocation_id, planning.capacity, is_reservation=True)
             if parts is None and self._victims is not None:
                 if self._victims.has_served_enough:
                     # No other task exits in this pass, so reservable slots only decrease.
                     self._settled[demand] = True
-                    line.wait(request, "full")
+                    planning.wait(request, "full")
                     return True
                 parts = self._victims.make_room(request, demand)
             if parts is not None:
-                line.capacity.reserve(parts)
+                planning.capacity.reserve(parts)
                 self._count(request)
-                line.wait(request, "leaving", agents=parts)
+                planning.wait(request, "leaving", agents=parts)
                 return True
             self._unservable.add(demand)
-        kept = line.drain_for(request, demand) if is_starving else None
+        kept = planning.drain_for(request, demand) if is_starving else None
         if kept is not None:
             self._count(request)
-            line.wait(request, "kept", agents=kept)
+            planning.wait(request, "kept", agents=kept)
             return True
         if not self._preempts or demand in self._unservable:
             # A single slot never starves, see `is_starving`.
-            self._settled[demand] = demand.slots <= 1 or line.is_undrainable(demand)
-        line.wait(request, "full")
+            self._settled[demand] = demand.slots <= 1 or planning.is_undrainable(demand)
+        planning.wait(request, "full")
         return True
 
     def _count(self, request: RequestView) -> None:

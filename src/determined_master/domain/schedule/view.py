@@ -191,14 +191,14 @@ class PoolView(msgspec.Struct, frozen=True, omit_defaults=True):
     running: tuple[RunningView, ...] = ()
     now: datetime = PAST
     rules: Rules = Rules()
-    is_in_line: bool = False
+    is_sorted: bool = False
     """Whether `pending` is in the order of `queue_key`, so that it need not be sorted."""
     jobs: tuple[JobView, ...] | None = None
     """`pending` and `running` by job, if the caller keeps them so; None to have them grouped."""
 
     def with_pending(self, pending: tuple[RequestView, ...]) -> PoolView:
         """The same pool with other requests, in any order."""
-        return replace(self, pending=pending, is_in_line=False, jobs=None)
+        return replace(self, pending=pending, is_sorted=False, jobs=None)
 
 
 def position_of(submitted_at: datetime) -> int:

@@ -18,7 +18,7 @@ from determined_master.domain.access.rules import Action, ThingKind
 from determined_master.domain.errors import NotFound, PermissionDenied, RoleMissing
 from determined_master.records.access import INTERACTIVE_WORDS, Thing
 from determined_master.store.access.roles import list_grants
-from determined_master.store.workspaces.places import find_workspace_name, find_workspaces
+from determined_master.store.workspaces.owners import find_workspace_name, find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller

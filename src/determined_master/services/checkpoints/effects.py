@@ -63,7 +63,7 @@ class GcEffects:
     async def start_collection(self, effect: exp.StartGc, ctx: EffectContext) -> None:
         """Ask for a place to run the task that deletes; it needs no slots."""
         async with self._db.acquire() as conn:
-            row = await rows.find_collection(conn, effect.task_id)
+            row = await rows.find_gc_task(conn, effect.task_id)
         if row is None:
             raise RuntimeError(f"the collection {effect.task_id} has no row")
         now = clock.now()

@@ -24,7 +24,7 @@ from determined_master.records.stories import ThingWithStory
 from determined_master.services.models.registered import check_unregistered
 from determined_master.services.updates.live.news import LiveNews
 from determined_master.store.checkpoints import checkpoints as rows
-from determined_master.store.checkpoints import gc as collections
+from determined_master.store.checkpoints import gc as gc_tasks
 from determined_master.store.experiments import lookups
 from determined_master.store.tasks import tasks
 
@@ -197,13 +197,13 @@ class Checkpoints:
         asked = [checked_uuid(uuid) for uuid in uuids]
         async with self._db.acquire() as conn:
             if caller.scope.trial_id is None:
-                row = await collections.find_collection(conn, caller.scope.task_id)
+                row = await gc_tasks.find_gc_task(conn, caller.scope.task_id)
                 own = set(row.uuids) if row is not None else set()
                 used: Mapping[str, int] = {}
             else:
-                stored = await collections.list_stored(conn, uuids=asked)
+                stored = await gc_tasks.list_stored(conn, uuids=asked)
                 own = {c.uuid for c in stored if c.experiment_id == experiment_id}
-                used = await collections.list_sources(conn, asked, outside_of=experiment_id)
+                used = await gc_tasks.list_sources(conn, asked, outside_of=experiment_id)
         for uuid in asked:
             if uuid not in own:
                 raise NotFound(f"checkpoint '{uuid}' not found")

@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import FailedPrecondition, InvalidArgument, NotFound
-from determined_master.domain.machines.places import OfferReport, machines_for
+from determined_master.domain.machines.offers import OfferReport, machines_for
 from determined_master.domain.pods.queues import is_queue
 from determined_master.domain.schedule import kubernetes, reasons
 from determined_master.domain.schedule.capacity import SlotKind as RoomKind

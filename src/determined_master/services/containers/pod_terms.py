@@ -14,7 +14,7 @@ from determined_master.settings.kubernetes.resource_manager import KubernetesMan
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks, interactive_tasks
 from determined_master.store.workspaces.namespaces import find_namespace
-from determined_master.store.workspaces.places import find_workspace_name, find_workspaces
+from determined_master.store.workspaces.owners import find_workspace_name, find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg

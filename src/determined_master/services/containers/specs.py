@@ -23,8 +23,7 @@ from determined_master.domain.task.pod_parts import MachinePart
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.configs.task_defaults import TaskDefaults
-from determined_master.services.containers import gc_specs as collection_specs
-from determined_master.services.containers import generic_specs
+from determined_master.services.containers import gc_specs, generic_specs
 from determined_master.services.containers.cluster_parts import ClusterParts
 from determined_master.services.containers.interactive_programs import (
     InteractiveSecrets,
@@ -38,7 +37,7 @@ from determined_master.services.containers.options import (
     with_storage_of_cluster,
 )
 from determined_master.store.checkpoints import checkpoints
-from determined_master.store.checkpoints import gc as collections
+from determined_master.store.checkpoints import gc as gc_tasks
 from determined_master.store.experiments import experiments, trials
 from determined_master.store.tasks import allocations, generic_tasks, interactive_tasks
 from determined_master.store.workspaces import workspaces
@@ -113,7 +112,7 @@ class ContainerSpecs:
     ) -> list[link.ContainerSpec]:
         group = TASK_KINDS[state.request.task_type].group
         if group == "checkpoint_gc":
-            return [await self._build_collection(state, container) for container in containers]
+            return [await self._build_gc_task(state, container) for container in containers]
         if group == "generic":
             row, user, ports = await self._read_generic(state, hosts)
             return [
@@ -202,11 +201,11 @@ class ContainerSpecs:
             reserved=self._defaults.reserved_ports,
         )
 
-    async def _build_collection(
+    async def _build_gc_task(
         self, state: alloc.Allocation, container: alloc.StartContainer
     ) -> link.ContainerSpec:
         async with self._db.acquire() as conn:
-            row = await collections.find_collection(conn, state.request.task_id)
+            row = await gc_tasks.find_gc_task(conn, state.request.task_id)
             if row is None:
                 raise RuntimeError(f"the collection {state.request.task_id} has no row")
             experiment = await experiments.find_experiment(conn, row.experiment_id)
@@ -223,11 +222,11 @@ class ContainerSpecs:
             task_id=row.task_id,
             task_type=state.request.task_type,
             description=f"gc-{row.experiment_id}",
-            entrypoint=collection_specs.entrypoint(row),
+            entrypoint=gc_specs.entrypoint(row),
             environment=environment,
             work_dir=task_spec.WORK_DIR,
             user=user,
-            files=(*collection_specs.files(row), *self._cluster.trust()),
+            files=(*gc_specs.files(row), *self._cluster.trust()),
             mounts=tuple(mounts(config)),
             network_mode=self._defaults.of(state.request.pool).network_mode,
         )

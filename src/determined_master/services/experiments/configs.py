@@ -18,7 +18,7 @@ from determined_master.entropy import pet_name
 from determined_master.services.configs.policies import policies_of
 from determined_master.services.configs.templates import source_of
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
-from determined_master.services.workspaces.places import check_place
+from determined_master.services.workspaces.checks import check_place
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.configs import templates
 from determined_master.store.workspaces import projects

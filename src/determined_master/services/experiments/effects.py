@@ -20,7 +20,7 @@ from determined_master.engine import Deferred, Inserting, Posting, Rows
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.experiments.stories import REQUEST
 from determined_master.store.checkpoints import checkpoints
-from determined_master.store.checkpoints import gc as collections
+from determined_master.store.checkpoints import gc as gc_tasks
 from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:
@@ -223,8 +223,8 @@ async def _hold(conn: Conn, source: str) -> None:
     Raises:
         RuntimeError: it was deleted in the meantime, or is about to be.
     """
-    await collections.lock_checkpoints(conn, [source])
-    if not await collections.is_to_stay(conn, source):
+    await gc_tasks.lock_checkpoints(conn, [source])
+    if not await gc_tasks.is_to_stay(conn, source):
         raise RuntimeError(f"checkpoint {source}, which new trials start from, was deleted")
 
 

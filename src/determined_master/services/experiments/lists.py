@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
-from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
+from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.experiments import lists
 
@@ -47,9 +47,9 @@ class ExperimentLists:
     narrow query instead of fifty configurations.
     """
 
-    def __init__(self, db: asyncpg.Pool, memory: AnswerMemory) -> None:
+    def __init__(self, db: asyncpg.Pool, memory: CacheBudget) -> None:
         self._db = db
-        self._rendered: KeptAnswers[int, Rendered] = KeptAnswers(memory, "experiment")
+        self._rendered: AnswerCache[int, Rendered] = AnswerCache(memory, "experiment")
 
     async def find(
         self,

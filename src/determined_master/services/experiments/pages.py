@@ -9,7 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import NotFound
-from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
+from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.store.experiments import experiments as rows
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class ExperimentPage(msgspec.Struct, frozen=True):
 class ExperimentPages:
     """Pages of experiments; each is kept until a row behind it changes."""
 
-    def __init__(self, db: asyncpg.Pool, memory: AnswerMemory) -> None:
+    def __init__(self, db: asyncpg.Pool, memory: CacheBudget) -> None:
         self._db = db
-        self._kept: KeptAnswers[tuple[int, bool], ExperimentPage] = KeptAnswers(memory, "page")
+        self._kept: AnswerCache[tuple[int, bool], ExperimentPage] = AnswerCache(memory, "page")
 
     async def find(
         self, caller: Caller, experiment_id: int, render: Callable[[], Awaitable[ExperimentPage]]

@@ -14,7 +14,7 @@ from determined_master.domain.listing.groups import GroupedRows, parse_grouping
 from determined_master.domain.listing.paging import Page
 from determined_master.domain.states import shown_state
 from determined_master.records.experiments import ListedRun, RunRow
-from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
+from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.experiments.run_groups import find_groups
 from determined_master.store.listing.page import ListQuery, find_page
@@ -83,10 +83,10 @@ class Runs:
     `render` turns a row into JSON, which is kept until one of the run's rows changes.
     """
 
-    def __init__(self, db: asyncpg.Pool, live: LiveAllocations, memory: AnswerMemory) -> None:
+    def __init__(self, db: asyncpg.Pool, live: LiveAllocations, memory: CacheBudget) -> None:
         self._db = db
         self._live = live
-        self._rendered: KeptAnswers[int, bytes] = KeptAnswers(memory, "run")
+        self._rendered: AnswerCache[int, bytes] = AnswerCache(memory, "run")
         self._groupings = asyncio.Semaphore(GROUPINGS_AT_ONCE)
 
     async def search(self, caller: Caller, search: Search, render: Render) -> FoundRuns:

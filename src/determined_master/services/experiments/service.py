@@ -26,7 +26,7 @@ from determined_master.services.cluster.pools import Pools
 from determined_master.services.experiments.configs import ExperimentConfigs, PreparedExperiment
 from determined_master.services.experiments.first_trials import FirstTrials
 from determined_master.services.search.sources import check_source, hold_source
-from determined_master.services.workspaces.places import hold_project
+from determined_master.services.workspaces.checks import hold_project
 from determined_master.store.experiments import detached
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.row_locks import lock_experiment_with_runs

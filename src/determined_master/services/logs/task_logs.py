@@ -21,7 +21,7 @@ from determined_master.services.logs.times import LogTimes
 from determined_master.store.logs import cursors
 from determined_master.store.logs import task_logs as rows
 from determined_master.store.tasks import tasks
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg

@@ -10,7 +10,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.records.metrics import MetricName
-from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
+from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.services.metrics.chart_answers import ChartQuery
 from determined_master.services.metrics.chart_reads import ChartRead
 from determined_master.services.metrics.series_points import DUE, MAX_LATE
@@ -35,10 +35,10 @@ AT_ONCE = 2
 class Charts:
     """Series of all trials, as JSON."""
 
-    def __init__(self, db: Database, points: SeriesPoints, memory: AnswerMemory) -> None:
+    def __init__(self, db: Database, points: SeriesPoints, memory: CacheBudget) -> None:
         self._db = db
         self._points = points
-        self._kept: KeptAnswers[Hashable, list[bytes]] = KeptAnswers(memory, "chart")
+        self._kept: AnswerCache[Hashable, list[bytes]] = AnswerCache(memory, "chart")
 
     async def read(
         self,

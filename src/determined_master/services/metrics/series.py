@@ -11,7 +11,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.records.metrics import MetricName, PointRow
-from determined_master.services.metrics.kept_series import KeptSeries, Render
+from determined_master.services.metrics.series_cache import Render, SeriesCache
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.kept_answers import AnswerMemory
+    from determined_master.services.answer_cache import CacheBudget
     from determined_master.services.metrics.series_points import SeriesPoints
     from determined_master.services.metrics.summaries import Summaries
     from determined_master.store.db import Conn
 
-MAX_POINTS = 1000
+DEFAULT_POINTS = 1000
 """When a request does not say how many."""
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 MAX_TRIALS = 100
 DEFAULT_SAMPLE = 25
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
@@ -86,12 +86,12 @@ class SeriesReads:
         db: asyncpg.Pool,
         points: SeriesPoints,
         summaries: Summaries,
-        memory: AnswerMemory,
+        memory: CacheBudget,
     ) -> None:
         self._db = db
         self._points = points
         self._summaries = summaries
-        self._kept = KeptSeries(db, points, memory)
+        self._kept = SeriesCache(db, points, memory)
 
     async def compare(
         self,
@@ -255,10 +255,10 @@ def _check(trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range)
         raise InvalidArgument("must specify at least one metric")
     if len(set(trial_ids)) > MAX_TRIALS:
         raise InvalidArgument(f"{len(set(trial_ids))} trials: at most {MAX_TRIALS} at once")
-    if not 0 <= part.max_points <= MOST_POINTS:
+    if not 0 <= part.max_points <= MAX_POINTS:
         raise InvalidArgument(
-            f"max_datapoints is {part.max_points}: it must be 0 (the default of {MAX_POINTS})"
-            f" to {MOST_POINTS}"
+            f"max_datapoints is {part.max_points}: it must be 0 (the default of {DEFAULT_POINTS})"
+            f" to {MAX_POINTS}"
         )
 
 
@@ -269,5 +269,5 @@ def _wanted(trial_id: int, group: str, names: Sequence[str], part: Range) -> Ser
         names=tuple(names),
         from_steps=part.first,
         to_steps=part.last or 2**31 - 1,
-        max_points=part.max_points or MAX_POINTS,
+        max_points=part.max_points or DEFAULT_POINTS,
     )

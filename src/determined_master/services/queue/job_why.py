@@ -18,7 +18,7 @@ from determined_master.domain.schedule.why import Why, explain
 from determined_master.records.access import Thing
 from determined_master.services.queue.job_facts import is_uuid
 from determined_master.store.queue import job_queue as rows
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller

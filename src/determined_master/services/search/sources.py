@@ -8,8 +8,8 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.access import Thing
 from determined_master.store.checkpoints import checkpoints
-from determined_master.store.checkpoints import gc as collections
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.checkpoints import gc as gc_tasks
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg
@@ -55,7 +55,7 @@ async def hold_source(conn: Conn, searcher: SearcherConfig) -> None:
     """
     uuid = searcher.source_checkpoint_uuid
     if uuid and not searcher.source_trial_id:
-        await collections.lock_checkpoints(conn, [uuid])
+        await gc_tasks.lock_checkpoints(conn, [uuid])
         await _check_checkpoint(conn, uuid)
 
 
@@ -64,7 +64,7 @@ async def _check_checkpoint(conn: Conn, uuid: str) -> None:
     found = await checkpoints.find_checkpoint(conn, uuid)
     if found is None:
         raise _unknown(uuid)
-    if not await collections.is_to_stay(conn, uuid):
+    if not await gc_tasks.is_to_stay(conn, uuid):
         state = f"is {found.state}" if found.state != "COMPLETED" else "is being deleted"
         raise InvalidArgument(f"{at}: checkpoint '{uuid}' {state}: name one that is complete")
 

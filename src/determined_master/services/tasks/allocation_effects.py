@@ -31,7 +31,7 @@ from determined_master.engine.kind import tag_of
 from determined_master.ports.agents import NotConnected
 from determined_master.ports.orders import StartOrder
 from determined_master.services.containers.pod_terms import terms_of
-from determined_master.store.checkpoints import gc as collections
+from determined_master.store.checkpoints import gc as gc_tasks
 
 if TYPE_CHECKING:
     from determined_master.engine import EffectContext, Engine
@@ -239,7 +239,7 @@ async def _report_collection(
         )
 
     async def store(conn: Conn) -> None:
-        await collections.end_task(conn, request.task_id, clock.now())
+        await gc_tasks.end_task(conn, request.task_id, clock.now())
 
     event = GcEnded(task_id=request.task_id, error=error)
     await ctx.post(EXPERIMENT, experiment_id, event, within=store)

@@ -24,7 +24,7 @@ from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.entropy import pet_name
 from determined_master.services.configs.workspace_layers import FIRST_PROJECT_ID, in_workspace
 from determined_master.services.queue.request_effects import wait_for_request
-from determined_master.services.workspaces.places import check_place, hold_project
+from determined_master.services.workspaces.checks import check_place, hold_project
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.experiments import experiments
 from determined_master.store.tasks import generic_tasks as rows

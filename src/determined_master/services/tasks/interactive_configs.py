@@ -17,7 +17,7 @@ from determined_master.domain.task.kinds import TASK_KINDS, InteractiveKind
 from determined_master.entropy import pet_name
 from determined_master.services.configs.templates import source_of
 from determined_master.services.configs.workspace_layers import in_workspace
-from determined_master.services.workspaces.places import check_workspace
+from determined_master.services.workspaces.checks import check_workspace
 from determined_master.store.configs import templates
 from determined_master.store.workspaces import projects
 

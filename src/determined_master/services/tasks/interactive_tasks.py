@@ -27,7 +27,7 @@ from determined_master.services.tasks.interactive_configs import (
     InteractiveLaunch,
     PreparedTask,
 )
-from determined_master.services.workspaces.places import hold_workspace
+from determined_master.services.workspaces.checks import hold_workspace
 from determined_master.store.experiments import experiments
 from determined_master.store.queue import job_queue
 from determined_master.store.tasks import interactive_tasks as rows

@@ -13,7 +13,7 @@ from determined_master import clock, entropy
 from determined_master.domain.patterns import PatternSet
 from determined_master.domain.webhooks.events import ReportedLog, WebhookEvent
 from determined_master.store.webhooks import deliveries as rows
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     import asyncpg

@@ -20,7 +20,7 @@ from determined_master.domain.webhooks.events import Alert, WebhookEvent
 from determined_master.ports.posts import PostFailed
 from determined_master.store.experiments import trials
 from determined_master.store.webhooks import deliveries, webhooks
-from determined_master.store.workspaces.places import find_workspaces
+from determined_master.store.workspaces.owners import find_workspaces
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller

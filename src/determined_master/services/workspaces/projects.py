@@ -27,7 +27,7 @@ from determined_master.domain.workspaces.naming import (
 )
 from determined_master.records.workspaces import ProjectRow
 from determined_master.services.access.guard import controlled
-from determined_master.services.workspaces.places import check_open, check_place
+from determined_master.services.workspaces.checks import check_open, check_place
 from determined_master.store.experiments import experiments
 from determined_master.store.row_locks import lock_experiment_with_runs
 from determined_master.store.workspaces import projects as rows

@@ -83,7 +83,7 @@ async def insert_collection(conn: Conn, new: NewGcTask) -> None:
     )
 
 
-async def find_collection(conn: Conn, task_id: str) -> GcTaskRow | None:
+async def find_gc_task(conn: Conn, task_id: str) -> GcTaskRow | None:
     """The checkpoints that the task of that id deletes."""
     query = """
         SELECT c.task_id, k.job_id::text, c.experiment_id, k.user_id,

@@ -19,9 +19,9 @@ from determined_master.backends.kubernetes.demand.placeholders import (
     Placeholders,
 )
 from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import Autoscaling, ClusterOptions, Times
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.state import observe
 from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
 from determined_master.domain.machines.agent_switches import Switches
@@ -42,7 +42,7 @@ class Cluster:
         self.refusals: list[KubernetesRefused] = []
         self.pods: dict[str, Json] = {}
         self.classes: list[Json] = []
-        self.board: Placeholders | None = None
+        self.cache: Placeholders | None = None
         self.used: dict[str, set[str]] = {}
         """Verbs by group and resource."""
 
@@ -68,8 +68,8 @@ class Cluster:
         changed = self.pods[name]
         for part, values in more.items():
             changed.setdefault(part, {}).update(values)
-        assert self.board is not None
-        self.board.take(ObjectChanged(kind, copy.deepcopy(changed)))
+        assert self.cache is not None
+        self.cache.take(ObjectChanged(kind, copy.deepcopy(changed)))
 
     def waiting(self) -> list[str]:
         return [name for name, pod in self.pods.items() if not pod["spec"].get("nodeName")]
@@ -84,9 +84,9 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-async def nodes() -> NodeBoard:
+async def nodes() -> NodeCache:
     """Two ready nodes of four slots, of which one has a label with its name."""
-    made = NodeBoard(options())
+    made = NodeCache(options())
     made.set_reachable(is_reachable=True)
     labels = {"kubernetes.io/hostname": "host-b"}
     await made.replace_all([node("node-a"), node("node-b", labels=labels)])
@@ -94,21 +94,21 @@ async def nodes() -> NodeBoard:
 
 
 @pytest.fixture
-def pods(cluster: Cluster) -> PodBoard:
-    return PodBoard(cluster, None, Times())  # type: ignore[arg-type]
+def pods(cluster: Cluster) -> PodCache:
+    return PodCache(cluster, None, Times())  # type: ignore[arg-type]
 
 
 def board_of(
-    cluster: Cluster, nodes: NodeBoard, pods: PodBoard, given: ClusterOptions
+    cluster: Cluster, nodes: NodeCache, pods: PodCache, given: ClusterOptions
 ) -> Placeholders:
     made = demand_of(given, cluster, nodes, pods)
     assert isinstance(made, Placeholders)
-    cluster.board = made
+    cluster.cache = made
     return made
 
 
 @pytest.fixture
-def placeholders(cluster: Cluster, nodes: NodeBoard, pods: PodBoard) -> Placeholders:
+def placeholders(cluster: Cluster, nodes: NodeCache, pods: PodCache) -> Placeholders:
     given = options(autoscaling=Autoscaling(image="pause:1", max_pods=9))
     made = board_of(cluster, nodes, pods, given)
     made.take(ObjectsListed([]))
@@ -185,7 +185,7 @@ async def test_there_are_placeholders_only_for_pods_without_room(
 
 
 async def test_placeholders_keep_off_ready_nodes_with_room(
-    cluster: Cluster, nodes: NodeBoard, placeholders: Placeholders
+    cluster: Cluster, nodes: NodeCache, placeholders: Placeholders
 ) -> None:
     """An autoscaler sees no pod that runs, and another task may start there."""
     nodes.put(node("full", status={"allocatable": {"cpu": "3"}}))
@@ -223,7 +223,7 @@ async def test_the_placeholders_of_a_task_go_before_its_pods_come(
 
 
 async def test_before_a_pod_comes_to_a_node_the_placeholders_of_others_leave_it(
-    cluster: Cluster, nodes: NodeBoard, placeholders: Placeholders
+    cluster: Cluster, nodes: NodeCache, placeholders: Placeholders
 ) -> None:
     """Also those that Kubernetes' scheduler would place there as soon as it has room."""
     await placeholders.reconcile()
@@ -241,7 +241,7 @@ async def test_before_a_pod_comes_to_a_node_the_placeholders_of_others_leave_it(
 
 
 async def test_a_placeholder_leaves_a_node_on_which_a_pod_of_a_task_waits(
-    cluster: Cluster, nodes: NodeBoard, pods: PodBoard, placeholders: Placeholders
+    cluster: Cluster, nodes: NodeCache, pods: PodCache, placeholders: Placeholders
 ) -> None:
     await placeholders.reconcile()
     [name, _] = cluster.pods
@@ -256,7 +256,7 @@ async def test_a_placeholder_leaves_a_node_on_which_a_pod_of_a_task_waits(
 
 
 async def test_a_placeholder_leaves_a_node_that_a_handed_over_pod_could_use(
-    cluster: Cluster, nodes: NodeBoard, pods: PodBoard, placeholders: Placeholders
+    cluster: Cluster, nodes: NodeCache, pods: PodCache, placeholders: Placeholders
 ) -> None:
     """The cluster chooses the pod's node; the pod may not preempt either."""
     await placeholders.reconcile()
@@ -293,7 +293,7 @@ async def test_the_account_has_the_rights_for_every_call(
 
 
 async def test_those_with_a_node_stay_and_as_many_wait_as_pods_have_no_room(
-    cluster: Cluster, nodes: NodeBoard, placeholders: Placeholders
+    cluster: Cluster, nodes: NodeCache, placeholders: Placeholders
 ) -> None:
     wide = replace(REQUEST, slots=(4,) * 5, housed=2)
     placeholders.request("default", (wide,))
@@ -323,7 +323,7 @@ async def test_those_with_a_node_stay_and_as_many_wait_as_pods_have_no_room(
     ],
 )
 async def test_a_placeholder_holds_no_node_that_is_lost_drained_or_removed(
-    cluster: Cluster, nodes: NodeBoard, placeholders: Placeholders, change: Json | None
+    cluster: Cluster, nodes: NodeCache, placeholders: Placeholders, change: Json | None
 ) -> None:
     await placeholders.reconcile()
     nodes.put(node("node-c"))
@@ -379,8 +379,8 @@ async def test_the_class_is_made_when_it_is_missing_and_carries_the_id_of_the_cl
 
 async def test_a_cluster_that_does_not_grow_is_not_asked_and_loses_old_placeholders(
     cluster: Cluster,
-    nodes: NodeBoard,
-    pods: PodBoard,
+    nodes: NodeCache,
+    pods: PodCache,
     placeholders: Placeholders,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

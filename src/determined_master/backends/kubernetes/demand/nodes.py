@@ -9,7 +9,7 @@ from determined_master.backends.kubernetes.demand.placeholders import Placeholde
 from determined_master.backends.kubernetes.demand.provisioning_requests import (
     ProvisioningRequests,
 )
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.known import KnownPods
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
@@ -48,7 +48,7 @@ class NodeDemand(Protocol):
 def node_demand(
     options: ClusterOptions,
     api: KubernetesApi,
-    nodes: NodeBoard,
+    nodes: NodeCache,
     pods: KnownPods,
     classes: PriorityClasses,
 ) -> NodeDemand:

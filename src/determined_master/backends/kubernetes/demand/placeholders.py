@@ -32,7 +32,7 @@ from determined_master.backends.kubernetes.manifest.placeholder import (
     priority_class,
     readable,
 )
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.known import KnownPods
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
@@ -58,7 +58,7 @@ class Placeholders:
         self,
         options: ClusterOptions,
         api: KubernetesApi,
-        nodes: NodeBoard,
+        nodes: NodeCache,
         pods: KnownPods,
         classes: PriorityClasses,
     ) -> None:

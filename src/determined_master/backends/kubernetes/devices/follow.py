@@ -16,9 +16,9 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.manifest.devices import GROUP, VERSIONS
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.watches.several_watches import follow_all
 from determined_master.backends.kubernetes.watches.watch import (
     ObjectChanged,
@@ -49,8 +49,8 @@ class DeviceFollower:
         self,
         options: ClusterOptions,
         api: KubernetesApi,
-        nodes: NodeBoard,
-        pods: PodBoard,
+        nodes: NodeCache,
+        pods: PodCache,
         times: Times,
     ) -> None:
         self._options = options
@@ -214,23 +214,23 @@ class DeviceFollower:
             self._note(kind, self._lacks_right("list and watch", kind, lost.reason))
 
     def _take(self, kind: str, change: ObjectsListed | ObjectChanged) -> None:
-        board = self._board
+        cache = self._board
         if kind == "deviceclasses":
             self._take_class(change)
             return
         is_claim = kind == "resourceclaims"
         if isinstance(change, ObjectsListed):
             changed = (
-                board.set_claims(item for _, item in change.items)
+                cache.set_claims(item for _, item in change.items)
                 if is_claim
-                else board.set_slices(change.items)
+                else cache.set_slices(change.items)
             )
         else:
             uid, item = change.item
             if change.kind == "DELETED":
-                changed = board.remove_claim(uid) if is_claim else board.remove_slice(uid)
+                changed = cache.remove_claim(uid) if is_claim else cache.remove_slice(uid)
             else:
-                changed = board.put_claim(item) if is_claim else board.put_slice(uid, item)
+                changed = cache.put_claim(item) if is_claim else cache.put_slice(uid, item)
         self._nodes.refresh(changed)
 
     def _take_class(self, change: ObjectsListed | ObjectChanged) -> None:

@@ -38,7 +38,7 @@ from determined_master.backends.kubernetes.gateway.pods import (
 from determined_master.backends.kubernetes.manifest.gateway import ROUTES, SERVICES, path_of
 from determined_master.backends.kubernetes.manifest.objects import Objects
 from determined_master.backends.kubernetes.options import ClusterOptions, Gateway
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.state import Observed
 from determined_master.domain.pods.gateway_listeners import Lease, leases_of
 from determined_master.domain.pods.gateway_ports import (
@@ -64,7 +64,7 @@ _MOST_TOLD = 200
 class GatewayPorts:
     """Those of one cluster, while its master leads. Without a Gateway it does nothing."""
 
-    def __init__(self, options: ClusterOptions, api: KubernetesApi, pods: PodBoard) -> None:
+    def __init__(self, options: ClusterOptions, api: KubernetesApi, pods: PodCache) -> None:
         self._options = options
         self._api = api
         self._pods = pods

@@ -9,7 +9,7 @@ from typing import Any
 from determined_master.backends.kubernetes.client import KubernetesApi, KubernetesRefused
 from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.domain.pods.admission import kueue_wait, scheduler_wait
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ _Key = tuple[str, str]
 class QueueWaits:
     """Those of one cluster, while its master leads."""
 
-    def __init__(self, options: ClusterOptions, api: KubernetesApi, pods: PodBoard) -> None:
+    def __init__(self, options: ClusterOptions, api: KubernetesApi, pods: PodCache) -> None:
         self._options = options
         self._api = api
         self._pods = pods

@@ -10,7 +10,7 @@ from determined_master.ports.orders import TaskNote
 
 if TYPE_CHECKING:
     from determined_master.backends.kubernetes.client import Json
-    from determined_master.backends.kubernetes.pods.board import PodBoard
+    from determined_master.backends.kubernetes.pods.cache import PodCache
     from determined_master.ports.kubernetes import PodEvents
 
 MAX_UNMATCHED = 1000
@@ -19,7 +19,7 @@ MAX_UNMATCHED = 1000
 class PodEventNotes:
     """Notes each event once, also where it comes before its pod is known."""
 
-    def __init__(self, pods: PodBoard, events: PodEvents) -> None:
+    def __init__(self, pods: PodCache, events: PodEvents) -> None:
         self._pods = pods
         self._events = events
         self._told_events: set[str] = set()

@@ -8,8 +8,8 @@ from determined_master.backends.kubernetes.client import Json, KubernetesApi
 from determined_master.backends.kubernetes.devices.follow import DeviceFollower
 from determined_master.backends.kubernetes.foreign_pods import PodUsage, usage_of
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
-from determined_master.backends.kubernetes.node_board import NodeBoard
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.state import Observed, observe
 from determined_master.backends.kubernetes.watches.watch import ObjectChanged
 from determined_master.ports.kubernetes import PodEvents
@@ -22,8 +22,8 @@ class PodChanges:
         self,
         api: KubernetesApi,
         events: PodEvents,
-        nodes: NodeBoard,
-        pods: PodBoard,
+        nodes: NodeCache,
+        pods: PodCache,
         notes: PodEventNotes,
         devices: DeviceFollower,
     ) -> None:

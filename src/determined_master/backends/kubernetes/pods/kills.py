@@ -11,7 +11,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesUnreachable,
 )
 from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.ports.agents import NotConnected
 from determined_master.ports.kubernetes import PodEvents
 from determined_wire.agent_link import ContainerReport, Failure
@@ -26,7 +26,7 @@ class PodKills:
     """Carries out the signals of one cluster's containers."""
 
     def __init__(
-        self, api: KubernetesApi, events: PodEvents, pods: PodBoard, gateway: GatewayPorts
+        self, api: KubernetesApi, events: PodEvents, pods: PodCache, gateway: GatewayPorts
     ) -> None:
         self._api = api
         self._events = events

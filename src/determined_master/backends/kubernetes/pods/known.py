@@ -10,7 +10,7 @@ from determined_wire.agent_link import ContainerReport
 
 
 class KnownPods:
-    """Pods by container, and by node. `PodBoard` changes them."""
+    """Pods by container, and by node. `PodCache` changes them."""
 
     def __init__(self) -> None:
         self._entries: dict[str, PodEntry] = {}

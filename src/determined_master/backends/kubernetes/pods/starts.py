@@ -22,9 +22,9 @@ from determined_master.backends.kubernetes.log.start_notes import StartNotes
 from determined_master.backends.kubernetes.manifest import prepare
 from determined_master.backends.kubernetes.manifest.objects import Json, Objects, build
 from determined_master.backends.kubernetes.manifest.pod import Extras
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.options import ClusterOptions
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.state import Observed, observe
 from determined_master.backends.kubernetes.priority_classes import PriorityClasses
 from determined_master.domain.pods.rejections import delay, is_over_quota, lost_marks, refusal
@@ -43,8 +43,8 @@ AT_ONCE = {"gracePeriodSeconds": "0"}
 class StartParts:
     """The objects of the cluster that a start of a pod needs."""
 
-    nodes: NodeBoard
-    pods: PodBoard
+    nodes: NodeCache
+    pods: PodCache
     classes: PriorityClasses
     demand: NodeDemand
     gateway: GatewayPorts

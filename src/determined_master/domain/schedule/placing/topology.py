@@ -42,7 +42,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Why there are no domains of that kind, and the remedy."""
 
 
-class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateNodes(msgspec.Struct, frozen=True, kw_only=True):
     """The agents that a request gets because of its wish."""
 
     excluded: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
     """Why no domain can ever hold the request, and the remedy."""
 
 
-ANYWHERE = Narrowed()
+ANYWHERE = CandidateNodes()
 
 
 _NOUNS = {"hostname": "node"}
@@ -87,7 +87,7 @@ def wish_of(topology: Topology, agents: Sequence[AgentView], loads: ClusterLoads
     )
 
 
-def narrow_all(view: PoolView, wishes: Mapping[str, Wish]) -> dict[str, Narrowed]:
+def narrow_all(view: PoolView, preferences: Mapping[str, Wish]) -> dict[str, CandidateNodes]:
     """Choose a domain for each request that has a wish and more than one pod.
 
     In the order of the queue: a later request does not count on slots that an earlier one gets.
@@ -96,12 +96,12 @@ def narrow_all(view: PoolView, wishes: Mapping[str, Wish]) -> dict[str, Narrowed
         view: a pool.
         wishes: by allocation.
     """
-    found: dict[str, Narrowed] = {}
+    found: dict[str, CandidateNodes] = {}
     agents = {a.id: a for a in view.agents}
-    wanting = [r for r in view.pending if r.allocation_id in wishes and _is_spread(r, view)]
-    equal: dict[tuple[int, frozenset[str], int], Narrowed] = {}
+    wanting = [r for r in view.pending if r.allocation_id in preferences and _is_spread(r, view)]
+    equal: dict[tuple[int, frozenset[str], int], CandidateNodes] = {}
     for number, request in enumerate(sorted(wanting, key=lambda r: queue_key(r, view.rules))):
-        wish = wishes[request.allocation_id]
+        wish = preferences[request.allocation_id]
         kind = request.slots, request.excluded_agents, id(wish)
         if number >= MOST and kind in equal:
             found[request.allocation_id] = equal[kind]
@@ -115,7 +115,7 @@ def narrow_all(view: PoolView, wishes: Mapping[str, Wish]) -> dict[str, Narrowed
     return found
 
 
-def narrow(view: PoolView, request: RequestView, wish: Wish) -> Narrowed:
+def narrow(view: PoolView, request: RequestView, wish: Wish) -> CandidateNodes:
     """Choose a domain for one request.
 
     Of the domains that hold it now, the one with the fewest free slots: large holes stay large.
@@ -128,7 +128,7 @@ def narrow(view: PoolView, request: RequestView, wish: Wish) -> Narrowed:
         wish: of the request.
     """
     if wish.fault:
-        return Narrowed(impossible=wish.fault) if wish.is_required else ANYWHERE
+        return CandidateNodes(impossible=wish.fault) if wish.is_required else ANYWHERE
     groups = _groups([a for a in view.agents if a.id not in request.excluded_agents], wish)
     now = [name for name, own in groups.items() if _fits(view, request, own)]
     if now:
@@ -138,56 +138,57 @@ def narrow(view: PoolView, request: RequestView, wish: Wish) -> Narrowed:
         return ANYWHERE
     able = [name for name, own in groups.items() if _fits(view, request, map(_emptied, own))]
     if not able:
-        return Narrowed(impossible=_too_small(request, view, wish, groups))
+        return CandidateNodes(impossible=_too_small(request, view, wish, groups))
     return _only(min(able, key=lambda name: (-_free(groups[name]), name)), groups, view)
 
 
 def inside(
-    requests: tuple[RequestView, ...], narrowed: Mapping[str, Narrowed]
+    requests: tuple[RequestView, ...], candidates: Mapping[str, CandidateNodes]
 ) -> tuple[RequestView, ...]:
     """The requests without the nodes outside of their domain."""
-    if not narrowed:
+    if not candidates:
         return requests
     return tuple(
-        replace(r, excluded_agents=r.excluded_agents | narrowed[r.allocation_id].excluded)
-        if r.allocation_id in narrowed and narrowed[r.allocation_id].excluded
+        replace(r, excluded_agents=r.excluded_agents | candidates[r.allocation_id].excluded)
+        if r.allocation_id in candidates and candidates[r.allocation_id].excluded
         else r
         for r in requests
     )
 
 
-def dropped_wishes(
-    plan: Plan, wishes: Mapping[str, Wish], narrowed: Mapping[str, Narrowed]
+def dropped_preferences(
+    plan: Plan, preferences: Mapping[str, Wish], candidates: Mapping[str, CandidateNodes]
 ) -> set[str]:
     """Preferences whose domain has gone to others: they start elsewhere rather than wait."""
     started = {start.allocation_id for start in plan.starts}
     return {
         id
-        for id, one in narrowed.items()
-        if one.fits_now and not wishes[id].is_required and id not in started
+        for id, one in candidates.items()
+        if one.fits_now and not preferences[id].is_required and id not in started
     }
 
 
 def wait_texts(
-    requests: Iterable[RequestView], wishes: Mapping[str, Wish], narrowed: Mapping[str, Narrowed]
+    requests: Iterable[RequestView],
+    preferences: Mapping[str, Wish],
+    candidates: Mapping[str, CandidateNodes],
 ) -> dict[str, str]:
     """What requirements add to the reasons of waits."""
     found = {}
     for request in requests:
         id = request.allocation_id
-        if id in narrowed and wishes[id].is_required and narrowed[id].domain:
-            text = (
-                f"all of its pods must be in one {wishes[id].kind}, {narrowed[id].domain} is next"
-            )
+        if id in candidates and preferences[id].is_required and candidates[id].domain:
+            domain = f"{preferences[id].kind}, {candidates[id].domain}"
+            text = f"all of its pods must be in one {domain} is next"
             found[id] = f"{request.unfit}; {text}" if request.unfit else text
     return found
 
 
 def required_ones(
-    narrowed: Mapping[str, Narrowed], wishes: Mapping[str, Wish]
-) -> dict[str, Narrowed]:
+    candidates: Mapping[str, CandidateNodes], preferences: Mapping[str, Wish]
+) -> dict[str, CandidateNodes]:
     """Those of requirements: preferences exclude nothing for good."""
-    return {id: one for id, one in narrowed.items() if wishes[id].is_required}
+    return {id: one for id, one in candidates.items() if preferences[id].is_required}
 
 
 def _is_spread(request: RequestView, view: PoolView) -> bool:
@@ -210,10 +211,10 @@ def _groups(agents: Sequence[AgentView], wish: Wish) -> dict[str, list[AgentView
 
 def _only(
     name: str, groups: Mapping[str, list[AgentView]], view: PoolView, *, fits_now: bool = False
-) -> Narrowed:
+) -> CandidateNodes:
     inside = {a.id for a in groups[name]}
     excluded = frozenset(a.id for a in view.agents if a.id not in inside)
-    return Narrowed(excluded=excluded, domain=name, fits_now=fits_now)
+    return CandidateNodes(excluded=excluded, domain=name, fits_now=fits_now)
 
 
 def _fits(view: PoolView, request: RequestView, agents: Iterable[AgentView]) -> bool:
@@ -224,7 +225,7 @@ def _fits(view: PoolView, request: RequestView, agents: Iterable[AgentView]) -> 
 def _start(view: PoolView, request: RequestView, excluded: frozenset[str]) -> Start | None:
     """The start of a request that is alone in the pool."""
     alone = replace(request, excluded_agents=request.excluded_agents | excluded, max_slots=None)
-    own = replace(view, running=(), pending=(alone,), is_in_line=False, jobs=None)
+    own = replace(view, running=(), pending=(alone,), is_sorted=False, jobs=None)
     return next(iter(planner.plan(own).starts), None)
 
 

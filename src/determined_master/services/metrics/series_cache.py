@@ -14,7 +14,7 @@ import msgspec
 from determined_master.domain.metrics.extremes import Values
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
 from determined_master.records.metrics import PointRow
-from determined_master.services.kept_answers import AnswerMemory, KeptAnswers
+from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.services.metrics.series_points import shown_steps, thinned_points
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.series import SeriesWanted
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from determined_master.services.metrics.series_points import SeriesPoints
     from determined_master.store.experiments.trials import ComparedTrial
 
-MAX_POINTS = 4096
+MAX_CACHED_POINTS = 4096
 """Longer series are read from their blocks each time: rendering all points would hold the loop."""
 MAX_ADDED = 512
 """With more new reports the whole series is read again."""
@@ -36,7 +36,7 @@ Render = Callable[[Sequence[PointRow]], Sequence[bytes]]
 """Writes each point as JSON."""
 
 
-class SentSeries(msgspec.Struct, frozen=True):
+class CachedSeries(msgspec.Struct, frozen=True):
     """The points of one group in a trial's series, as they were sent."""
 
     shown: bytes
@@ -55,13 +55,13 @@ class SentSeries(msgspec.Struct, frozen=True):
         return texts + POINT_BYTES * len(self.values) + VALUE_BYTES * values
 
 
-class KeptSeries:
+class SeriesCache:
     """Series of all trials."""
 
-    def __init__(self, db: asyncpg.Pool, points: SeriesPoints, memory: AnswerMemory) -> None:
+    def __init__(self, db: asyncpg.Pool, points: SeriesPoints, memory: CacheBudget) -> None:
         self._db = db
         self._points = points
-        self._kept: KeptAnswers[SeriesWanted, SentSeries] = KeptAnswers(memory, "series")
+        self._kept: AnswerCache[SeriesWanted, CachedSeries] = AnswerCache(memory, "series")
 
     async def find(self, trial: ComparedTrial, wanted: SeriesWanted, render: Render) -> bytes:
         """The points as a JSON array, at least as new as `trial`; empty without any point."""
@@ -79,8 +79,8 @@ class KeptSeries:
         return sent.shown
 
     async def _extended(
-        self, sent: SentSeries, trial: ComparedTrial, wanted: SeriesWanted, render: Render
-    ) -> SentSeries | None:
+        self, sent: CachedSeries, trial: ComparedTrial, wanted: SeriesWanted, render: Render
+    ) -> CachedSeries | None:
         """The series with later reports; None if its earlier points may have changed."""
         if sent.rewrites != trial.series_rewrites:
             return None
@@ -93,26 +93,26 @@ class KeptSeries:
         if not added:
             return sent
         is_behind = added[0].steps < sent.values[-1][0]
-        if is_behind or len(sent.values) + len(added) > MAX_POINTS:
+        if is_behind or len(sent.values) + len(added) > MAX_CACHED_POINTS:
             return None
         values = [*sent.values, *((p.steps, p.metrics) for p in added)]
         texts = [*sent.texts, *render(added)]
         last_id = max(p.id for p in added)
-        return SentSeries(_shown(values, texts, wanted), sent.rewrites, last_id, values, texts)
+        return CachedSeries(_shown(values, texts, wanted), sent.rewrites, last_id, values, texts)
 
     async def _read(
         self, trial: ComparedTrial, wanted: SeriesWanted, render: Render
-    ) -> SentSeries:
+    ) -> CachedSeries:
         points, is_whole = await self._points.read(wanted)
         if not is_whole:
-            return SentSeries(_array(render(points)))
-        if len(points) > MAX_POINTS:
-            return SentSeries(_array(render(thinned_points(points, wanted))))
+            return CachedSeries(_array(render(points)))
+        if len(points) > MAX_CACHED_POINTS:
+            return CachedSeries(_array(render(thinned_points(points, wanted))))
         values = [(p.steps, p.metrics) for p in points]
         texts = render(points)
         last_id = max((p.id for p in points), default=0)
         shown = _shown(values, texts, wanted)
-        return SentSeries(shown, trial.series_rewrites, last_id, values, texts)
+        return CachedSeries(shown, trial.series_rewrites, last_id, values, texts)
 
 
 def _shown(values: Sequence[Values], texts: Sequence[bytes], wanted: SeriesWanted) -> bytes:

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from determined_master.services.experiments.lists import Rendered
-from determined_master.services.experiments.pages import ExperimentPage
-from determined_master.services.kept_answers import (
+from determined_master.services.answer_cache import (
     ENTRY_BYTES,
     LARGEST_PART,
-    AnswerMemory,
-    KeptAnswers,
+    AnswerCache,
+    CacheBudget,
 )
-from determined_master.services.metrics.kept_series import SentSeries
+from determined_master.services.experiments.lists import Rendered
+from determined_master.services.experiments.pages import ExperimentPage
+from determined_master.services.metrics.series_cache import CachedSeries
 from determined_master.store.metrics.series import SeriesWanted
 
 MIB = 2**20
 
 
-def kept(max_bytes: int = MIB) -> KeptAnswers[int, str]:
-    return KeptAnswers(AnswerMemory(max_bytes), "test")
+def kept(max_bytes: int = MIB) -> AnswerCache[int, str]:
+    return AnswerCache(CacheBudget(max_bytes), "test")
 
 
 def test_an_answer_is_found_in_its_version_alone() -> None:
@@ -39,17 +39,17 @@ def test_an_answer_is_found_in_its_version_alone() -> None:
 
 
 def test_kinds_do_not_mix() -> None:
-    memory = AnswerMemory()
-    one: KeptAnswers[int, str] = KeptAnswers(memory, "one")
-    other: KeptAnswers[int, str] = KeptAnswers(memory, "other")
+    memory = CacheBudget()
+    one: AnswerCache[int, str] = AnswerCache(memory, "one")
+    other: AnswerCache[int, str] = AnswerCache(memory, "other")
     one.keep(1, "a", "mine", 5)
     assert other.find(1, "a") is None
 
 
 def test_the_least_recently_used_answers_of_all_kinds_leave_first() -> None:
-    memory = AnswerMemory(10 * (ENTRY_BYTES + 100))
-    old: KeptAnswers[int, str] = KeptAnswers(memory, "old")
-    new: KeptAnswers[int, str] = KeptAnswers(memory, "new")
+    memory = CacheBudget(10 * (ENTRY_BYTES + 100))
+    old: AnswerCache[int, str] = AnswerCache(memory, "old")
+    new: AnswerCache[int, str] = AnswerCache(memory, "new")
     for n in range(10):
         old.keep(n, "a", "x", 100)
     assert old.find(0, "a") == "x"  # used again: 1 and 2 are the oldest now
@@ -61,31 +61,31 @@ def test_the_least_recently_used_answers_of_all_kinds_leave_first() -> None:
 
 
 def test_an_answer_that_would_displace_many_is_not_kept() -> None:
-    memory = AnswerMemory(MIB)
-    answers: KeptAnswers[int, str] = KeptAnswers(memory, "test")
+    memory = CacheBudget(MIB)
+    answers: AnswerCache[int, str] = AnswerCache(memory, "test")
     answers.keep(1, "a", "small", 100)
     answers.keep(1, "b", "large", MIB // LARGEST_PART)
     assert (answers.find_any(1), memory.used_bytes) == (None, 0)
 
 
-def a_series(n: int) -> tuple[SeriesWanted, SentSeries]:
+def a_series(n: int) -> tuple[SeriesWanted, CachedSeries]:
     wanted = SeriesWanted(trial_id=n, group="training", names=(f"loss {n}",))
     values = [(n * step, {f"loss {n}": float(step)}) for step in range(300, 500)]
     texts = [b'{"batches":%d,"values":{"loss":%d.5}}' % (n * at, at) for at, _ in values]
-    return wanted, SentSeries(b",".join(texts), n, n * 10_000, values, texts)
+    return wanted, CachedSeries(b",".join(texts), n, n * 10_000, values, texts)
 
 
 class Four:
     """All kinds of kept answers, filled at the same time."""
 
     def __init__(self, max_bytes: int) -> None:
-        self.memory = AnswerMemory(max_bytes)
-        self.pages: KeptAnswers[tuple[int, bool], ExperimentPage] = KeptAnswers(
+        self.memory = CacheBudget(max_bytes)
+        self.pages: AnswerCache[tuple[int, bool], ExperimentPage] = AnswerCache(
             self.memory, "page"
         )
-        self.items: KeptAnswers[int, Rendered] = KeptAnswers(self.memory, "experiment")
-        self.runs: KeptAnswers[int, bytes] = KeptAnswers(self.memory, "run")
-        self.series: KeptAnswers[SeriesWanted, SentSeries] = KeptAnswers(self.memory, "series")
+        self.items: AnswerCache[int, Rendered] = AnswerCache(self.memory, "experiment")
+        self.runs: AnswerCache[int, bytes] = AnswerCache(self.memory, "run")
+        self.series: AnswerCache[SeriesWanted, CachedSeries] = AnswerCache(self.memory, "series")
 
     def add(self, n: int) -> None:
         """One more of each, of usual sizes."""

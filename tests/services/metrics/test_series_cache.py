@@ -11,10 +11,10 @@ import pytest
 from tests.services.metrics.reports import FACTS, report
 
 from determined_master.records.metrics import PointRow
-from determined_master.services.kept_answers import AnswerMemory
-from determined_master.services.metrics import kept_series
+from determined_master.services.answer_cache import CacheBudget
+from determined_master.services.metrics import series_cache
 from determined_master.services.metrics.flush import Flusher
-from determined_master.services.metrics.kept_series import KeptSeries
+from determined_master.services.metrics.series_cache import SeriesCache
 from determined_master.store.db import Database
 from determined_master.store.experiments.trials import list_compared
 from determined_master.store.metrics.series import SeriesWanted
@@ -26,10 +26,10 @@ ALL = SeriesWanted(trial_id=1, group="training", names=("loss",), max_points=100
 class Reader:
     """Asks for the series of the trial; counts the points that were read for it."""
 
-    def __init__(self, pool: Database, flusher: Flusher, memory: AnswerMemory) -> None:
+    def __init__(self, pool: Database, flusher: Flusher, memory: CacheBudget) -> None:
         self.pool = pool
         self.flusher = flusher
-        self.series = KeptSeries(pool, flusher.points, memory)
+        self.series = SeriesCache(pool, flusher.points, memory)
         self.read = 0
 
     async def __call__(self, wanted: SeriesWanted = ALL) -> list[tuple[int, float]]:
@@ -41,7 +41,7 @@ class Reader:
 
     async def fresh(self, wanted: SeriesWanted = ALL) -> list[tuple[int, float]]:
         """The same without anything kept."""
-        return await Reader(self.pool, self.flusher, AnswerMemory(0))(wanted)
+        return await Reader(self.pool, self.flusher, CacheBudget(0))(wanted)
 
     def _render(self, points: Sequence[PointRow]) -> list[bytes]:
         self.read += len(points)
@@ -50,7 +50,7 @@ class Reader:
 
 @pytest.fixture
 def reader(pool: Database, flusher: Flusher) -> Reader:
-    return Reader(pool, flusher, AnswerMemory())
+    return Reader(pool, flusher, CacheBudget())
 
 
 async def train(flusher: Flusher, *steps: int, run_id: int = 1, **more: float) -> None:
@@ -112,11 +112,11 @@ async def test_a_report_of_an_earlier_step_is_put_in_its_place(
     assert [steps for steps, _ in await reader()] == [1, 3, 5, 7, 9]
 
 
-@pytest.mark.parametrize("limit", ["MAX_ADDED", "MAX_POINTS"])
+@pytest.mark.parametrize("limit", ["MAX_ADDED", "MAX_CACHED_POINTS"])
 async def test_a_series_that_grew_much_is_read_again(
     reader: Reader, flusher: Flusher, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(kept_series, limit, 5)
+    monkeypatch.setattr(series_cache, limit, 5)
     await train(flusher, 1, 2, 3)
     await reader()
     await train(flusher, *range(4, 14))
@@ -163,7 +163,7 @@ async def test_a_series_that_changes_while_it_is_read_is_not_kept_as_it_was(
 async def test_the_size_of_a_series_covers_its_memory(reader: Reader, flusher: Flusher) -> None:
     """Counted by the interpreter, at a thousand points."""
     await train(flusher, *range(1, 1001))
-    memory = AnswerMemory()
+    memory = CacheBudget()
     measured = Reader(reader.pool, flusher, memory)
     await measured.fresh()  # imports, plans and caches
     tracemalloc.start()

@@ -27,11 +27,11 @@ from determined_master.services.queue.wait_lines import WaitLines
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
-    from determined_master.composition.foundation import Foundation
+    from determined_master.composition.core_services import CoreServices
 
 
 @dataclass(frozen=True)
-class Queues:
+class QueueServices:
     """The pools, their planner, and the recorder of plans."""
 
     pools: Pools
@@ -45,7 +45,7 @@ class Queues:
     wait_lines: WaitLines
 
 
-def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
+def build_queue_services(base: CoreServices, backends: MasterBackends) -> QueueServices:
     settings, engine, db, live = base.settings, base.engine, base.db, base.live
     agents = backends.runner.agents
     providers = make_providers(settings, base.cluster)
@@ -62,7 +62,7 @@ def build_queues(base: Foundation, backends: MasterBackends) -> Queues:
     clusters = ClusterWaits(troubles, asked, held, partial(device_note, settings, backends))
     has_roles = settings.security.authz.has_roles
     job_why = JobWhy(db, live, loops.decision, machines.status, clusters, has_roles=has_roles)
-    return Queues(
+    return QueueServices(
         pools=pools,
         bindings=PoolBindings(db, pools),
         queue=JobQueue(db, live, pools),

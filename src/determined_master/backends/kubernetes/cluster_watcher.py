@@ -23,14 +23,14 @@ from determined_master.backends.kubernetes.foreign_pods import usage_of
 from determined_master.backends.kubernetes.gateway.ports import GatewayPorts
 from determined_master.backends.kubernetes.handover.waits import REFRESH_S, QueueWaits
 from determined_master.backends.kubernetes.log.pod_events import PodEventNotes
+from determined_master.backends.kubernetes.maintenance import ClusterMaintenance
 from determined_master.backends.kubernetes.namespace_rules import NamespaceRules
-from determined_master.backends.kubernetes.node_board import NodeBoard
+from determined_master.backends.kubernetes.node_cache import NodeCache
 from determined_master.backends.kubernetes.node_labels import NodeLabels
 from determined_master.backends.kubernetes.node_presence import NodePresence
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
-from determined_master.backends.kubernetes.pods.board import PodBoard
+from determined_master.backends.kubernetes.pods.cache import PodCache
 from determined_master.backends.kubernetes.pods.changes import PodChanges
-from determined_master.backends.kubernetes.upkeep import Upkeep
 from determined_master.backends.kubernetes.watches.reach import NEEDED, ClusterReach
 from determined_master.backends.kubernetes.watches.several_watches import follow_all
 from determined_master.backends.kubernetes.watches.watch import (
@@ -44,16 +44,16 @@ from determined_master.ports.kubernetes import ClusterTrouble, PodEvents
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
-UPKEEP_S = 60.0
+MAINTENANCE_S = 60.0
 OF_PODS = {"fieldSelector": "involvedObject.kind=Pod"}
 
 
 @dataclass(frozen=True)
-class Boards:
+class Caches:
     """The objects of the cluster, as they are known."""
 
-    nodes: NodeBoard
-    pods: PodBoard
+    nodes: NodeCache
+    pods: PodCache
     rules: NamespaceRules
     demand: NodeDemand
     labels: NodeLabels
@@ -62,7 +62,7 @@ class Boards:
     devices: DeviceFollower
 
 
-class Presence:
+class ClusterWatcher:
     """Follows one cluster while its master leads."""
 
     def __init__(
@@ -70,32 +70,32 @@ class Presence:
         options: ClusterOptions,
         api: KubernetesApi,
         events: PodEvents,
-        boards: Boards,
-        upkeep: Upkeep,
+        caches: Caches,
+        maintenance: ClusterMaintenance,
         times: Times,
         node_wait_s: float = 25.0,
     ) -> None:
         self._options = options
         self._api = api
-        self._boards = boards
-        self._upkeep = upkeep
+        self._caches = caches
+        self._maintenance = maintenance
         self._times = times
-        self._reach = ClusterReach(upkeep.cluster)
-        self._notes = PodEventNotes(boards.pods, events)
+        self._reach = ClusterReach(maintenance.cluster)
+        self._notes = PodEventNotes(caches.pods, events)
         self._changes = PodChanges(
-            api, events, boards.nodes, boards.pods, self._notes, boards.devices
+            api, events, caches.nodes, caches.pods, self._notes, caches.devices
         )
-        self._node_presence = NodePresence(options, events, boards.nodes, boards.pods, node_wait_s)
+        self._node_presence = NodePresence(options, events, caches.nodes, caches.pods, node_wait_s)
 
     @property
     def is_reachable(self) -> bool:
         """Whether the cluster is followed now."""
-        return self._reach.is_whole and self._boards.devices.is_known
+        return self._reach.is_whole and self._caches.devices.is_known
 
     @property
     def trouble(self) -> ClusterTrouble | None:
         """What keeps every pod from starting at present."""
-        return self._reach.outage or self._boards.devices.trouble or self._upkeep.trouble
+        return self._reach.outage or self._caches.devices.trouble or self._maintenance.trouble
 
     async def run(self, expected: Mapping[str, str]) -> None:
         """Follow the cluster until cancelled.
@@ -105,8 +105,8 @@ class Presence:
         """
         self._reach.begin()
         self._changes.begin()
-        self._boards.demand.forget()
-        self._boards.gateway.reset()
+        self._caches.demand.forget()
+        self._caches.gateway.reset()
         self._node_presence.begin(expected)
         cluster = self._options.cluster_id
         own = {"labelSelector": f"{names.CLUSTER}={cluster}"}
@@ -123,12 +123,12 @@ class Presence:
                 lambda: self._follow("events", "events", OF_PODS, self._notes.take),
                 lambda: self._follow("foreign pods", "pods", others, self._on_foreign, usage_of),
                 lambda: self._every(TICK_S, self._tick),
-                lambda: self._every(UPKEEP_S, self._upkeep.run),
-                lambda: self._every(TICK_S, self._boards.demand.reconcile),
-                lambda: self._every(TICK_S, self._boards.labels.reconcile),
-                lambda: self._every(REFRESH_S, self._boards.waits.refresh),
-                lambda: self._every(TICK_S, self._boards.gateway.reconcile),
-                *self._boards.devices.works(self._update_nodes),
+                lambda: self._every(MAINTENANCE_S, self._maintenance.run),
+                lambda: self._every(TICK_S, self._caches.demand.reconcile),
+                lambda: self._every(TICK_S, self._caches.labels.reconcile),
+                lambda: self._every(REFRESH_S, self._caches.waits.refresh),
+                lambda: self._every(TICK_S, self._caches.gateway.reconcile),
+                *self._caches.devices.works(self._update_nodes),
             ):
                 group.create_task(_forever(work, self._times))
 
@@ -149,8 +149,8 @@ class Presence:
                     await take(change)
 
     async def _lose(self, what: str, lost: WatchLost) -> None:
-        if what in self._boards.rules:
-            self._boards.rules.forget(what)
+        if what in self._caches.rules:
+            self._caches.rules.forget(what)
             self._note_unknown(what, "are not known, and not planned with", lost)
             return
         if what == "foreign pods":  # the last known usage stays: no node is lost for that
@@ -179,16 +179,16 @@ class Presence:
 
     async def _on_nodes(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
-            await self._boards.nodes.replace_all(change.items)
+            await self._caches.nodes.replace_all(change.items)
             self._reach.note_listed("nodes")
         elif change.kind == "DELETED":
-            self._boards.nodes.remove(str(change.item["metadata"]["name"]))
+            self._caches.nodes.remove(str(change.item["metadata"]["name"]))
         else:
-            self._boards.nodes.put(change.item)
+            self._caches.nodes.put(change.item)
         await self._update_nodes()
 
     async def _on_pods(self, change: ObjectsListed | ObjectChanged) -> None:
-        self._boards.demand.take(change)
+        self._caches.demand.take(change)
         if isinstance(change, ObjectChanged):
             await self._changes.take(change)
             return
@@ -204,30 +204,30 @@ class Presence:
             await self._node_presence.update()
 
     async def _tick(self) -> None:
-        for pod in self._boards.pods.tick():
-            await self._boards.pods.delete(pod, grace_s=None if pod.is_scheduled else 0)
+        for pod in self._caches.pods.tick():
+            await self._caches.pods.delete(pod, grace_s=None if pod.is_scheduled else 0)
         try:
             await self._node_presence.tick(TICK_S)
         finally:
             self._changes.note_slots()
-        await self._boards.pods.delete_abandoned()
+        await self._caches.pods.delete_abandoned()
 
     async def _on_foreign(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
             self._reach.note_known("foreign pods")
-            await self._boards.nodes.set_foreign([*change.items, *self._changes.handed_over])
+            await self._caches.nodes.set_foreign([*change.items, *self._changes.handed_over])
             self._reach.note_listed("foreign pods")
             await self._update_nodes()
         elif change.kind == "DELETED":
-            self._boards.nodes.remove_foreign(change.item.uid)
+            self._caches.nodes.remove_foreign(change.item.uid)
         else:
-            self._boards.nodes.put_foreign(change.item)
+            self._caches.nodes.put_foreign(change.item)
 
     async def _follow_rules(self, kind: str) -> None:
         async def take(change: ObjectsListed | ObjectChanged) -> None:
             if isinstance(change, ObjectsListed):
                 self._reach.note_known(kind)
-            self._boards.rules.take(kind, change)
+            self._caches.rules.take(kind, change)
 
         await self._follow(kind, kind, {}, take)
 

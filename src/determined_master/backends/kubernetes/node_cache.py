@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from determined_master import clock
 from determined_master.backends.kubernetes import nodes
-from determined_master.backends.kubernetes.devices.board import DeviceBoard
+from determined_master.backends.kubernetes.devices.cache import DeviceCache
 from determined_master.backends.kubernetes.foreign_pods import ForeignPods, PodUsage
 from determined_master.backends.kubernetes.nodes import Json, NodeView
 from determined_master.backends.kubernetes.options import ClusterOptions
@@ -26,12 +26,12 @@ AT_ONCE = 50
 """Nodes or pods of a list that are taken before others get their turn: some milliseconds."""
 
 
-class NodeBoard:
+class NodeCache:
     """Nodes, the resources that others use on them, and what is disabled there."""
 
     def __init__(self, options: ClusterOptions) -> None:
         self._options = options
-        self.devices = DeviceBoard()
+        self.devices = DeviceCache()
         """Of the class whose devices are slots; `refresh` applies its changes."""
         self._raw: dict[str, Json] = {}
         self._switches: Mapping[str, Switches] = {}

@@ -30,7 +30,7 @@ class Kept(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
 
 
-class AnswerMemory:
+class CacheBudget:
     """The kept answers of a master; the least recently used ones leave first."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -61,13 +61,13 @@ class AnswerMemory:
             self.used_bytes -= kept.size_bytes
 
 
-class KeptAnswers(Generic[K, A]):
+class AnswerCache(Generic[K, A]):
     """One kind of answers, each with the version of its data.
 
     The version is read from the database for each request, so an answer is never older than it.
     """
 
-    def __init__(self, memory: AnswerMemory, kind: str) -> None:
+    def __init__(self, memory: CacheBudget, kind: str) -> None:
         """
         Args:
             memory: shared with the other kinds.

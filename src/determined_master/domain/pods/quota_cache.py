@@ -10,7 +10,7 @@ from determined_master.domain.pods.quotas import QuotaFacts, quota_of
 Json = Mapping[str, Any]
 
 
-class QuotaBoard:
+class QuotaCache:
     """Quotas by namespace, in the order of their names."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from determined_master.domain.pods.placement import NodeFacts
 Names = frozenset[str]
 
 
-class DeviceBoard:
+class DeviceCache:
     """Each change costs as much as the pools of devices that it concerns."""
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ KILL_S = 1.0
 """From the kill to the certain end of all processes."""
 
 
-class PodBoard(KnownPods):
+class PodCache(KnownPods):
     def __init__(self, api: KubernetesApi, events: PodEvents, times: Times) -> None:
         super().__init__()
         self._api = api

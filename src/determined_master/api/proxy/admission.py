@@ -14,7 +14,7 @@ from determined_master.ports.authentication import Authenticator
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget
 
 
-async def enter(
+async def authenticate(
     http: Http,
     service_id: str,
     proxies: Proxies,
@@ -35,7 +35,9 @@ async def enter(
     """
     target, own_token = find_service(http, proxies, service_id)
     if origin is not None and origin.is_at(http):
-        return await _enter_apart(http, service_id, target, own_token, authenticator, origin)
+        return await _authenticate_apart(
+            http, service_id, target, own_token, authenticator, origin
+        )
     entry = await admit_to_service(
         http,
         authenticator,
@@ -53,7 +55,7 @@ async def enter(
     return entry
 
 
-async def _enter_apart(
+async def _authenticate_apart(
     http: Http,
     service_id: str,
     target: ServiceTarget | None,

@@ -36,7 +36,7 @@ TriggerPlanning = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Foundation:
+class CoreServices:
     """The settings, the database, the engine, and the listeners of tasks."""
 
     settings: Settings
@@ -59,13 +59,13 @@ class Foundation:
     facts: MasterFacts
 
 
-def build_foundation(
+def build_core_services(
     settings: Settings,
     address: Address,
     db: Database,
     cluster: Cluster,
     trigger_planning: TriggerPlanning,
-) -> Foundation:
+) -> CoreServices:
     """
     Args:
         address: for the engine's own connections.
@@ -91,7 +91,7 @@ def build_foundation(
     log_triggers = LogTriggers(db, deliveries.wake)
     changes, news = EntityChanges(partial(connect, address)), LiveNews()
     logs = TaskLogs(db, [policies, log_triggers], searches, news.lines)
-    return Foundation(
+    return CoreServices(
         settings=settings,
         cluster=cluster,
         db=db,

@@ -24,13 +24,13 @@ from determined_master.services.workspaces.deletions import ProjectDeletions
 
 if TYPE_CHECKING:
     from determined_master.composition.backends import MasterBackends
-    from determined_master.composition.foundation import Foundation
-    from determined_master.composition.queues import Queues
+    from determined_master.composition.core_services import CoreServices
+    from determined_master.composition.queue_services import QueueServices
     from determined_master.domain.config.layers import ConfigLayers
 
 
 @dataclass(frozen=True)
-class Work:
+class TaskServices:
     """Tasks of every kind, their metrics, logs and checkpoints."""
 
     layers: ConfigLayers
@@ -45,7 +45,9 @@ class Work:
     proxies: Proxies
 
 
-def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Work:
+def build_task_services(
+    base: CoreServices, queues: QueueServices, backends: MasterBackends
+) -> TaskServices:
     """Create the parts for users' tasks, in the pools of these queues."""
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
@@ -53,7 +55,7 @@ def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Wo
     forwarding = partial(forwarding_cluster, backends)
     proxies = Proxies(base.live, tokens, ClusterAuthority(tokens), forwarding)
     shares = TaskShares(db, has_roles=settings.security.authz.has_roles)
-    return Work(
+    return TaskServices(
         layers=layers,
         configs=ExperimentConfigs(db, layers),
         generic=GenericTasks(engine, db, layers, queues.pools),
@@ -70,7 +72,7 @@ def build_work(base: Foundation, queues: Queues, backends: MasterBackends) -> Wo
 
 
 def _interactive_tasks(
-    base: Foundation, queues: Queues, layers: ConfigLayers, entrances: Entrances
+    base: CoreServices, queues: QueueServices, layers: ConfigLayers, entrances: Entrances
 ) -> InteractiveTasks:
     """Commands, notebooks, shells and TensorBoards."""
     settings, pools = base.settings, queues.pools

@@ -13,7 +13,7 @@ from determined_master.ports.kubernetes import ClusterTrouble
 log = logging.getLogger(__name__)
 
 
-class Upkeep:
+class ClusterMaintenance:
     """One cluster's, while its master leads."""
 
     def __init__(

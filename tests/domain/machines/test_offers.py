@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.builders import T0
 
-from determined_master.domain.machines.places import (
+from determined_master.domain.machines.offers import (
     FIRST_COOLDOWN,
     LONGEST_COOLDOWN,
     Choice,

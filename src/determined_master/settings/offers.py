@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, get_args
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import ValueType
-from determined_master.domain.machines.places import SpotUse
+from determined_master.domain.machines.offers import SpotUse
 
 MAX_OFFERS = 60
 """Types times places times markets: each may be one call of a launch."""
