@@ -28,6 +28,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "install": ("--only-group", "install"),
     "lock": ("--only-group", "lock"),
     "mutants": ("--only-group", "mutants"),
+    "task": ("--only-group", "task"),
 }
 """By name: the extras and groups of pyproject.toml that a lock file holds.
 

@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT)]
 
 from tools.lock_files import PYPROJECT, WHOLE, LockFile, Pin, read_lock  # noqa: E402
 
-DOCUMENTED = (WHOLE, "agent", "master")
+DOCUMENTED = (WHOLE, "agent", "master", "task")
 SPEC = "1.6"
 PROJECT = "determined-platform"
 

@@ -29,6 +29,13 @@ from determined_wire.release import VERSION  # noqa: E402
 DIST = ROOT / "dist"
 NOTES = DIST / "NOTES.md"
 UNRELEASED = "(unreleased)"
+BOTH = ("amd64", "arm64")
+MACHINES = {part: BOTH for part in images.PARTS} | {
+    images.TASK_PARTS["cuda"]: ("amd64",),
+    images.TASK_PARTS["rocm"]: ("amd64",),
+}
+"""For which machines a part has an image: PyTorch has CUDA and ROCm for one kind."""
+JOIN = ("docker", "buildx", "imagetools", "create", "--tag")
 
 
 class Step(NamedTuple):
@@ -46,16 +53,29 @@ def steps() -> list[Step]:
     files = (wheel, sdist, "dist/SHA256SUMS")
     # A release is not made where this test would be skipped.
     as_root = ("sudo", "env", "SKIPPED_STATUS=1") if os.geteuid() else ("env", "SKIPPED_STATUS=1")
-    tags = {part: images.published(part) for part in images.PARTS}
+    built = [
+        (part, machine, f"{images.published(part)}-{machine}")
+        for part, machines in MACHINES.items()
+        for machine in machines
+    ]
     return [
         Step("files", (sys.executable, "tools/make_dist.py")),
         Step("the wheel where there is no checkout", (*as_root, "tests/installed.sh", "dist")),
         *(
-            Step(f"image of the {part}", ("deploy/build-image", part, tag), needs_network=True)
-            for part, tag in tags.items()
+            Step(
+                f"image {part} for {machine}",
+                ("env", f"PLATFORM=linux/{machine}", "deploy/build-image", part, tag),
+                needs_network=True,
+            )
+            for part, machine, tag in built
         ),
         Step("signatures", ("sigstore", "sign", *files), True),
-        *(Step(f"push {tag}", ("docker", "push", tag), True) for tag in tags.values()),
+        *(Step(f"push {tag}", ("docker", "push", tag), True) for _, _, tag in built),
+        *(
+            Step(f"one name for {part}", (*JOIN, images.published(part), *tags), True)
+            for part in MACHINES
+            if (tags := [tag for one, _, tag in built if one == part])
+        ),
         Step("chart", ("helm", "push", _chart(), f"oci://{images.REGISTRY}/charts"), True),
         Step("packages", ("twine", "upload", wheel, sdist), True),
         Step(
