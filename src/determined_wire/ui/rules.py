@@ -27,8 +27,44 @@ class StateRule(Message, frozen=True):
     """Of experiments, trials and tasks about which a page asks again."""
 
 
+class ActionRequest(Message, frozen=True):
+    """The route of an action on many experiments or trials."""
+
+    method: str = ""
+    path: str = ""
+
+
+class ActionRule(Message, frozen=True):
+    """An action, its conditions and its words. An empty `inverse` is none."""
+
+    id: str = ""
+    label: str = ""
+    done: str = ""
+    needs: str = ""
+    states: Sequence[str] = ()
+    otherwise: str = ""
+    archived: bool | None = None
+    includes_detached: bool = False
+    includes_parts: bool = False
+    inverse: str = ""
+    warning: str = ""
+    is_destructive: bool = False
+    experiments: ActionRequest = ActionRequest()
+    trials: ActionRequest | None = None
+
+
+class ActionRules(Message, frozen=True):
+    """The actions on experiments in the order of menus, and reasons that all of them have."""
+
+    actions: Sequence[ActionRule] = ()
+    detached: str = ""
+    part: str = ""
+    in_archive: str = ""
+
+
 class GetRulesResponse(Message, frozen=True):
     """The same for every caller."""
 
     password: PasswordRule = PasswordRule()
     states: StateRule = StateRule()
+    experiments: ActionRules = ActionRules()

@@ -89,6 +89,7 @@ def test_a_search_grows_while_it_is_watched(site: Site, admin: Any) -> None:
     expect(state_of(page)).to_contain_text(re.compile("Running|Queued|Starting"))
     assert cluster.state(number) != "PAUSED"
     page.get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
     expect(state_of(page)).to_contain_text("Canceled", timeout=STARTS_MS)
     assert cluster.state(number) == "CANCELED"
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)

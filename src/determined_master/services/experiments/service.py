@@ -16,6 +16,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.errors import Aborted, FailedPrecondition, NotFound
 from determined_master.domain.experiment import messages as exp
+from determined_master.domain.experiment.actions import ACTIONS
 from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.ids import ExperimentId
 from determined_master.domain.states import TERMINAL
@@ -214,7 +215,7 @@ class Experiments:
         """Hide an ended experiment from lists, or show it again."""
         row = await self.get(caller, experiment_id)
         access.may_control(caller, "experiment", row)
-        if row.state not in TERMINAL:
+        if row.state not in ACTIONS["archive"].states:
             raise FailedPrecondition(
                 f"experiment {experiment_id} is in state {row.state}: cancel it or let it end, "
                 "only an experiment in terminal state can be archived"

@@ -1,6 +1,6 @@
-/** Facts of a trial that several pages show. */
+/** Facts of experiments and trials that several pages show. */
 import { wireNumber } from "../format/numbers";
-import type { Trial } from "./queries";
+import type { Experiment, Trial } from "./queries";
 
 /** The searcher's metric in the best validation. */
 export function bestMetric(trial: Trial, metric: string | undefined): number | undefined {
@@ -45,4 +45,9 @@ export function byMetric(trials: Trial[], metric: string | undefined, small: boo
     return value === undefined || Number.isNaN(value) ? Infinity : sign * value;
   };
   return [...trials].sort((a, b) => rank(a) - rank(b) || (a.id ?? 0) - (b.id ?? 0));
+}
+
+/** Whether the experiment searches; the page of another one is that of its only trial. */
+export function isSearch(experiment: Experiment): boolean {
+  return (experiment.numTrials ?? 1) > 1 || experiment.searcherType !== "single";
 }

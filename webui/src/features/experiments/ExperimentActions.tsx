@@ -1,16 +1,19 @@
-import { useSearchParams } from "react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearchParams } from "react-router";
 
-import { refusal } from "@/data/experiments/acts";
+import { actionOf, type ActionId } from "@/data/experiments/actions";
 import { continueRefusal } from "@/data/experiments/continuing";
 import type { Experiment, Trial } from "@/data/experiments/queries";
+import { keys } from "@/data/keys";
 import { useRights } from "@/data/permissions/permissions";
 import { isFinished, stateFamily } from "@/data/states";
+import { fromSearch } from "@/features/runs/item";
+import { ICONS, reasonOf, useActions } from "@/features/runs/useActions";
 import { Button, IconButton } from "@/ui/button/Button";
 import { Menu } from "@/ui/overlay/Menu";
 
 import { ExperimentDialogs, type DialogName } from "./ExperimentDialogs";
 import { startMenu } from "./startMenu";
-import { useActs } from "./useActs";
 
 /** Pause, resume and stop as buttons; everything else in the menu. The open dialog is in the URL. */
 export function ExperimentActions({
@@ -23,7 +26,19 @@ export function ExperimentActions({
   /** The one run of an experiment that is no search. */
   trial: Trial | undefined;
 }) {
-  const { run, remove } = useActs(experiment);
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const projectId = experiment.projectId ?? 1;
+  const { start, menuOf, element } = useActions({
+    table: "experiment",
+    projectId,
+    workspaceId: experiment.workspaceId,
+    onDone: (id, succeeded) => {
+      if (id === "delete" && succeeded) void navigate(`/projects/${projectId}/experiments`);
+      else void cache.invalidateQueries({ queryKey: keys.experiment(experiment.id ?? 0) });
+    },
+  });
+  const item = fromSearch({ experiment });
   const rights = useRights();
   const { may } = rights;
   const [query, setQuery] = useSearchParams();
@@ -36,33 +51,20 @@ export function ExperimentActions({
   const mayUpdate = may("PERMISSION_TYPE_UPDATE_EXPERIMENT", workspace);
   const mayLaunch = may("PERMISSION_TYPE_CREATE_NSC", workspace);
   const mayEdit = may("PERMISSION_TYPE_UPDATE_EXPERIMENT_METADATA", workspace);
-  const mayDelete = may("PERMISSION_TYPE_DELETE_EXPERIMENT", workspace);
   const finished = isFinished(experiment.state);
-  const paused = refusal("activate", experiment) === undefined;
+  const button = (id: ActionId) => (
+    <Button icon={ICONS[id]} disabledReason={reasonOf(actionOf(id), item, "experiment")} onClick={() => start(id, [item])}>
+      {actionOf(id).label}
+    </Button>
+  );
+  const isPaused = reasonOf(actionOf("resume"), item, "experiment") === undefined;
+  const inSight: ActionId[] = ["pause", "resume", "cancel", experiment.archived ? "archive" : "unarchive"];
   return (
     <>
       {mayUpdate && !finished && (
         <>
-          {paused ? (
-            <Button icon="play" onClick={() => void run("activate")}>
-              Resume
-            </Button>
-          ) : (
-            <Button
-              icon="pause"
-              disabledReason={refusal("pause", experiment)}
-              onClick={() => void run("pause")}
-            >
-              Pause
-            </Button>
-          )}
-          <Button
-            icon="stop"
-            disabledReason={refusal("cancel", experiment)}
-            onClick={() => void run("cancel")}
-          >
-            Stop
-          </Button>
+          {button(isPaused ? "resume" : "pause")}
+          {button("cancel")}
         </>
       )}
       {mayUpdate && stateFamily(experiment.state) === "failed" && (
@@ -88,34 +90,12 @@ export function ExperimentActions({
           },
           "separator",
           mayEdit && { label: "Edit name, description and tags …", icon: "edit", onSelect: () => open("edit") },
-          mayEdit && { label: "Move to another project …", icon: "move", onSelect: () => open("move") },
           mayEdit && { label: "Keep logs …", icon: "log", onSelect: () => open("retain") },
-          mayEdit &&
-            (experiment.archived
-              ? { label: "Unarchive", icon: "archive", onSelect: () => void run("unarchive") }
-              : {
-                  label: "Archive",
-                  icon: "archive",
-                  disabledReason: refusal("archive", experiment),
-                  onSelect: () => void run("archive"),
-                }),
           "separator",
-          mayUpdate && {
-            label: "Kill",
-            icon: "close",
-            danger: true,
-            disabledReason: refusal("kill", experiment),
-            onSelect: () => void run("kill"),
-          },
-          mayDelete && {
-            label: "Delete",
-            icon: "trash",
-            danger: true,
-            disabledReason: finished ? undefined : "Stop the experiment first.",
-            onSelect: () => void remove(),
-          },
+          ...menuOf(item, inSight),
         ]}
       />
+      {element}
       <ExperimentDialogs experiment={experiment} trials={trials} trial={trial} />
     </>
   );

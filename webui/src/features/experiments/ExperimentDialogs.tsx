@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import { later } from "@/ui/later";
 
-export type DialogName = "fork" | "branch" | "search" | "continue" | "tensorboard" | "edit" | "move" | "retain";
+export type DialogName = "fork" | "branch" | "search" | "continue" | "tensorboard" | "edit" | "retain";
 
 export interface ExperimentDialogProps {
   experiment: Experiment;
@@ -21,7 +21,6 @@ const DIALOGS: Record<DialogName, ComponentType<ExperimentDialogProps>> = {
   continue: later(() => import("./dialogs/ContinueDialog")),
   tensorboard: later(() => import("./dialogs/TensorBoardDialog")),
   edit: later(() => import("./dialogs/EditDialog")),
-  move: later(() => import("./dialogs/MoveDialog")),
   retain: later(() => import("./dialogs/RetainDialog")),
 };
 

@@ -1,6 +1,6 @@
 import { Outlet, useLocation, useParams } from "react-router";
 
-import { isSearch } from "@/data/experiments/acts";
+import { isSearch } from "@/data/experiments/facts";
 import { useExperiment, useTrials, type Experiment, type Trial } from "@/data/experiments/queries";
 import { isFinished } from "@/data/states";
 import { Page, type Tab } from "@/ui/layout/Page";

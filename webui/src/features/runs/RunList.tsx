@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 
+import type { ActionId } from "@/data/experiments/actions";
 import { plural } from "@/data/format/numbers";
 import { useNow } from "@/data/now";
 import { columnsQuery } from "@/data/projects";
@@ -30,7 +31,6 @@ import type { RowSource, Selection } from "@/ui/table/types";
 import { useSource } from "@/ui/table/useSource";
 import { usePagedRows } from "@/ui/table/usePagedRows";
 
-import { useBulkActs } from "./BulkActs";
 import { chosenItems } from "./chosen";
 import { columnsOf, defaultTable, linkOf } from "./columns";
 import { BaselineChip, GroupSelect, useBaseline } from "./groups/Tools";
@@ -41,12 +41,13 @@ import { useMetricRanges } from "./ranges";
 import styles from "./Runs.module.css";
 import { fetchItems, narrowed, ofSearch, useLiveItems } from "./source";
 import { boardSources, mayOpenBoard, startEntries } from "./starts";
+import { ICONS, useActions } from "./useActions";
 import { ViewsMenu } from "./ViewsMenu";
 
 const Peek = later(async () => ({ default: (await import("./Peek")).Peek }));
 
 const keyOf = (item: Item) => item.id;
-/** The other acts are in a menu. */
+/** The other actions are in a menu. */
 const IN_SIGHT: ReadonlySet<string> = new Set(["pause", "resume", "archive"]);
 /** A TensorBoard reads the files of each at its start. */
 const MOST_ON_BOARD = 100;
@@ -117,10 +118,10 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
 
   const selection = useMemo<Selection>(() => ({ all: state.all, keys: new Set(state.selected.map(Number)) }), [state.all, state.selected]);
   const select = (next: Selection) => change({ all: next.all, selected: [...next.keys].map(String) }, { silent: true });
-  const bulk = useBulkActs({ table, projectId, workspaceId, onDone: live.refresh });
-  const start = async (act: Parameters<typeof bulk.start>[0]) => {
+  const bulk = useActions({ table, projectId, workspaceId, onDone: live.refresh });
+  const start = async (id: ActionId) => {
     try {
-      bulk.start(act, await chosenItems(selection, { table, projectId, filter, rows: wanted }));
+      bulk.start(id, await chosenItems(selection, { table, projectId, filter, rows: wanted }));
     } catch (error) {
       toast.failed("Read the selection", error);
     }
@@ -213,13 +214,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
               "separator",
               ...startEntries(item, table, rights, openBoard),
               "separator",
-              ...bulk.acts.map((act) => ({
-                label: act.label,
-                icon: act.icon,
-                ...(act.danger ? { danger: true } : {}),
-                disabledReason: act.isEligible(item, table) ? undefined : `Not possible: it is ${act.rule}.`,
-                onSelect: () => bulk.start(act.id, [item]),
-              })),
+              ...bulk.menuOf(item),
             ]}
             empty={<NoRows query={state.query} onQuery={setQuery} table={table} />}
           />
@@ -232,9 +227,9 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
             >
               Compare
             </Button>
-            {bulk.acts.filter((act) => IN_SIGHT.has(act.id)).map((act) => (
-              <Button key={act.id} small icon={act.icon} onClick={() => void start(act.id)}>
-                {act.label}
+            {bulk.actions.filter(({ id }) => IN_SIGHT.has(id)).map(({ id, label }) => (
+              <Button key={id} small icon={ICONS[id]} onClick={() => void start(id)}>
+                {label}
               </Button>
             ))}
             <Menu
@@ -251,9 +246,9 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
                   disabledReason: count > MOST_ON_BOARD ? `At most ${MOST_ON_BOARD} are shown at once.` : undefined,
                   onSelect: () => void board(),
                 },
-                ...bulk.acts
-                  .filter((act) => !IN_SIGHT.has(act.id))
-                  .map((act) => ({ label: act.label, icon: act.icon, ...(act.danger ? { danger: true } : {}), onSelect: () => void start(act.id) })),
+                ...bulk.actions
+                  .filter(({ id }) => !IN_SIGHT.has(id))
+                  .map(({ id, label, isDestructive }) => ({ label, icon: ICONS[id], ...(isDestructive ? { danger: true } : {}), onSelect: () => void start(id) })),
               ]}
             />
           </SelectionBar>

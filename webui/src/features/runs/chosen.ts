@@ -1,10 +1,9 @@
 /** The things that a selection means, read from the master where they are not loaded. */
-import type { Filter } from "@/data/query/compile";
+import type { FieldFilter, Filter } from "@/data/query/compile";
 import type { Table } from "@/data/query/fields";
 import type { PagedRows } from "@/ui/table/pagedRows";
 import type { Selection } from "@/ui/table/types";
 
-import { anyOfIds } from "./acts";
 import type { Item } from "./item";
 import { fetchItems } from "./source";
 
@@ -47,4 +46,16 @@ async function allBut({ keys }: Selection, { table, projectId, filter }: List): 
     found.push(...rows.filter((item) => !keys.has(item.id)));
     if (rows.length === 0 || offset + PAGE >= total) return found;
   }
+}
+
+/** Conditions that one of some ids holds for. */
+export function anyOfIds(ids: readonly number[], table: Table): FieldFilter[] {
+  return ids.map((value) => ({
+    kind: "field",
+    columnName: "id",
+    location: table === "run" ? "LOCATION_TYPE_RUN" : "LOCATION_TYPE_EXPERIMENT",
+    operator: "=",
+    type: "COLUMN_TYPE_NUMBER",
+    value,
+  }));
 }

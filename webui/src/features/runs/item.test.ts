@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { ACTS } from "./acts";
+import { ACTIONS, refusal, requestOf } from "@/data/experiments/actions";
+
 import { fromRun, fromSearch, valueOf } from "./item";
 import { patched } from "./source";
 
@@ -43,7 +44,7 @@ describe("a row", () => {
 
 describe("eligibility", () => {
   const eligible = (state: string, more: object = {}) =>
-    ACTS.filter((act) => act.isEligible({ ...run, state, ...more }, "run")).map((act) => act.id);
+    ACTIONS.filter((action) => requestOf(action, "run") && !refusal(action, { ...run, state, ...more }, "run")).map(({ id }) => id);
 
   it("follows the state", () => {
     expect(eligible("STATE_RUNNING")).toEqual(["pause", "kill", "move"]);
@@ -60,6 +61,6 @@ describe("eligibility", () => {
 
   it("lets a search be stopped", () => {
     const search = fromSearch({ experiment: { id: 1, state: "STATE_ACTIVE", searcherType: "random" } });
-    expect(ACTS.filter((act) => act.isEligible(search, "experiment")).map((act) => act.id)).toEqual(["pause", "cancel", "kill", "move"]);
+    expect(ACTIONS.filter((action) => !refusal(action, search, "experiment")).map(({ id }) => id)).toEqual(["pause", "cancel", "kill", "move"]);
   });
 });

@@ -2,7 +2,7 @@
 import { compileQuery, type Filter, type FieldFilter } from "@/data/query/compile";
 import { findField, nearest, type Field, type Fields } from "@/data/query/fields";
 import type { Surroundings } from "@/data/query/values";
-import { anyOfIds } from "@/features/runs/acts";
+import { anyOfIds } from "@/features/runs/chosen";
 import { ofSearch } from "@/features/runs/source";
 
 import type { Source } from "./types";

@@ -5,7 +5,7 @@ import type { Field, Fields, Table } from "@/data/query/fields";
 import { Button } from "@/ui/button/Button";
 import { Select } from "@/ui/field/Field";
 
-import { anyOfIds } from "../acts";
+import { anyOfIds } from "../chosen";
 import type { Item } from "../item";
 import { fetchItems } from "../source";
 import { groupingFields } from "./figures";
