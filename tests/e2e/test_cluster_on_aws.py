@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES
-from tests.backends.cloud.start_of_machine import Machine
+from tests.backends.cloud.start_of_machine import Machine, unpacked
 from tests.backends.cloud.test_start_script import need_curl
 from tests.cli.deploy.aws.conftest import REGION, Aws, account_of_aws
 from tests.docker_daemon import Daemon
@@ -151,7 +151,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
         experiment = cluster.submit(config({}), {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
         journal = 'cloudwatch --group /determined/lab/journald --stream "$agent_id" --region'
-        assert journal in lab.script(first)
+        assert journal in unpacked(lab.script(first))
         second = _train_until_taken_back(lab, cluster, experiment, master, first)
         with metadata_service() as metadata:
             lab.boot_agent(second, metadata)

@@ -11,6 +11,7 @@ import pytest
 from moto.ec2.models import ec2_backends
 from tests.backends.cloud.aws_place import AwsPlace
 from tests.backends.cloud.ec2_server import ACCOUNT, Ec2Server
+from tests.backends.cloud.start_of_machine import unpacked
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,
     ids,
@@ -115,7 +116,7 @@ async def test_the_template_has_the_guarantees_of_each_machine(place: FleetPlace
     assert call[f"{data}InstanceInitiatedShutdownBehavior"] == "terminate"
     assert call[f"{data}BlockDeviceMapping.1.Ebs.DeleteOnTermination"] == "true"
     assert call[f"{data}TagSpecification.1.ResourceType"] == "volume"
-    script = base64.b64decode(call[f"{data}UserData"]).decode()
+    script = unpacked(base64.b64decode(call[f"{data}UserData"]).decode())
     assert script.startswith("#!/bin/bash\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.backends.cloud.aws_place import AwsPlace, settings
 from tests.backends.cloud.cloud_place import site
 from tests.backends.cloud.ec2_server import Ec2Server
 from tests.backends.cloud.metadata_server import ON_AWS, aws_metadata
-from tests.backends.cloud.start_of_machine import Machine
+from tests.backends.cloud.start_of_machine import Machine, unpacked
 from tests.contracts.machine_provider_contract import (
     MachineProviderContract,
     ids,
@@ -79,7 +80,7 @@ async def test_machines_are_asked_for_by_one_call(
         "Ebs.DeleteOnTermination": "true",
     }
     assert "BlockDeviceMapping.2.DeviceName" not in call
-    script = base64.b64decode(call["UserData"]).decode()
+    script = unpacked(base64.b64decode(call["UserData"]).decode())
     assert script.startswith("#!/bin/bash\n")
     assert "--env DET_MASTER_HOST=det.example" in script
     assert "--env DET_SLOT_TYPE=cuda" in script
@@ -152,7 +153,7 @@ async def test_network_profile_and_logs_are_as_set(
         "NetworkInterface.1.SubnetId": "subnet-1",
         "NetworkInterface.1.SecurityGroupId.1": "sg-1",
     }
-    script = base64.b64decode(call["UserData"]).decode()
+    script = unpacked(base64.b64decode(call["UserData"]).decode())
     logs = "awslogs-region=us-west-2 --log-opt awslogs-group=agents --log-opt awslogs-stream=one"
     assert f"--log-driver awslogs --log-opt {logs}" in script
 
@@ -161,7 +162,7 @@ async def test_without_an_image_the_journal_goes_to_the_group_in_the_region(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
     call = await launched(ec2_server, aws_metadata_url, log_group="agents", agent_docker_image="")
-    script = base64.b64decode(call["UserData"]).decode()
+    script = unpacked(base64.b64decode(call["UserData"]).decode())
     assert "awslogs" not in script
     assert 'cloudwatch --group agents --stream "$agent_id" --region us-west-2' in script
 
@@ -301,7 +302,7 @@ async def test_the_masters_host_is_what_the_cloud_says(
     host = ON_AWS[alias or "local-ipv4"]
     expected = f"https://{host}:8443" if alias else f"http://{host}:8080"
     assert tags_of(call)["determined-master-address"] == expected
-    script = base64.b64decode(call["UserData"]).decode()
+    script = unpacked(base64.b64decode(call["UserData"]).decode())
     assert f"--env DET_MASTER_HOST={host} " in script
     assert ("--env DET_SECURITY_TLS_ENABLED=true" in script) == bool(alias)
 
@@ -364,7 +365,8 @@ async def test_a_master_that_may_not_look_at_images_takes_the_usual_disk(
 async def test_a_script_that_is_too_long_is_an_error(
     ec2_server: Ec2Server, aws_metadata_url: str
 ) -> None:
-    machines = provider(aws_metadata_url, ec2_server, startup_script="x" * 20_000)
+    random_text = Random(1).randbytes(16_000).hex()
+    machines = provider(aws_metadata_url, ec2_server, startup_script=random_text)
     with pytest.raises(LaunchFailed, match=r"AWS takes 16384: shorten provider.startup_script"):
         await machines.open()
     await machines.close()

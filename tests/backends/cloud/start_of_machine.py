@@ -103,3 +103,11 @@ class Container:
 def json_file(path: Path) -> object:
     """What a file holds."""
     return json.loads(path.read_text())
+
+
+def unpacked(text: str) -> str:
+    """The script that a script which unpacks itself would run."""
+    run = "exec bash <("
+    assert text.count(run) == 1
+    shown = text.replace(run, "cat <(")
+    return subprocess.run(["bash"], input=shown, capture_output=True, text=True, check=True).stdout

@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 import pytest
 from tests.agent_link import ROOT, Listener, OpenDoor, Recorder, identity, listening, until
 from tests.backends.cloud.http_servers import Quiet, serving
-from tests.backends.cloud.start_of_machine import Machine, json_file
+from tests.backends.cloud.start_of_machine import Machine, json_file, unpacked
 from tests.covers import covers
 from tests.free_ports import free_port
 
 from determined_agent.settings.options import load
 from determined_master.backends.agents.backend import AgentBackend
+from determined_master.backends.cloud.packed_script import packed
 from determined_master.backends.cloud.start_script import (
     DOCKER_PATIENCE_S,
     PLACE,
@@ -70,6 +71,27 @@ def test_bash_can_read_the_script(told: Boot) -> None:
         ["bash", "-n"], input=start_script(told), capture_output=True, text=True, check=False
     )
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("told", [boot(), FULL], ids=["little", "much"])
+def test_a_packed_script_does_the_same(machine: Machine, told: Boot, tmp_path: Path) -> None:
+    script = start_script(told)
+    text = packed(script)
+    assert unpacked(text) == script
+    assert packed(script) == text
+    done = machine.run(text)
+    assert done.returncode == 0, done.stderr
+    other = Machine(tmp_path / "other")
+    assert other.run(script).stdout == done.stdout
+    here = [word.replace(str(machine.root), "") for word in machine.container().arguments]
+    there = [word.replace(str(other.root), "") for word in other.container().arguments]
+    assert here == there
+
+
+def test_a_packed_script_fails_as_the_script_does(machine: Machine) -> None:
+    done = machine.run(packed(start_script(boot(startup_script="exit 3"))))
+    assert done.returncode == 1
+    assert "the startup script ended with exit code 3" in done.stderr
 
 
 @covers("scheduling-and-provisioning c.4.container c.4.variables c.4.slot_type")

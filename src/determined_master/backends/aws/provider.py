@@ -23,6 +23,7 @@ from determined_master.backends.aws.ec2 import (
 from determined_master.backends.aws.fleets import Fleets
 from determined_master.backends.aws.requests import Ec2Terms
 from determined_master.backends.cloud.metadata import AWS_ALIASES, AwsMetadata
+from determined_master.backends.cloud.packed_script import packed
 from determined_master.backends.cloud.pool_offers import PoolOffers
 from determined_master.backends.cloud.site import boot_of, master_address, resolve_host
 from determined_master.backends.cloud.start_script import start_script
@@ -177,10 +178,10 @@ class AwsMachines:
             log_options=requests.log_options(aws, region),
             journal=requests.journal_target(aws, region),
         )
-        script = start_script(boot)
+        script = packed(start_script(boot))
         if (size := len(script.encode())) > requests.MAX_USER_DATA_BYTES:
             raise LaunchFailed(
-                f"AWS: the start script of machines has {size} bytes, and AWS takes "
+                f"AWS: the start script of machines has {size} bytes packed, and AWS takes "
                 f"{requests.MAX_USER_DATA_BYTES}: shorten provider.startup_script, "
                 "container_startup_script or agent_config_file_contents, or have them fetch more"
             )
