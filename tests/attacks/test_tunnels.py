@@ -55,7 +55,7 @@ async def test_a_stranger_gets_no_tunnel_to_a_shell(master: tuple[Services, int,
         )  # fmt: skip
         path = f"/proxy/{shell.id}/"
         assert (await ask(port, path)).status == 401
-        opened = await services[Auth].login("determined", PASSWORD, is_hashed=False)
+        opened = await services[Auth].login("admin", PASSWORD, is_hashed=False)
         visits = services[InteractiveTasks].visits
         visits.record(shell.id, "10.1.1.1", opened.token)
         assert (await ask(port, path)).status == 401, "the shell was read from another address"

@@ -17,7 +17,8 @@ async def test_the_token_of_the_cluster_becomes_the_key_of_each_agent_that_has_j
 ) -> None:
     now = clock.now()
     async with pool.acquire() as conn:
-        await conn.execute("DROP TABLE agent_keys, agent_join_tokens")
+        # Also what later migrations make.
+        await conn.execute("DROP TABLE agent_keys, agent_join_tokens, task_shares")
         await conn.execute("UPDATE alembic_version SET version_num = '0047'")
         await conn.execute(
             "INSERT INTO cluster (cluster_id, secret, join_token, created_at) "

@@ -208,6 +208,9 @@ OURS: frozenset[tuple[str, str]] = frozenset(
         ("GET", "/api/v1/resource-pools/{resource_pool_name}/offers"),
         ("GET", "/api/v1/resources/costs"),
         ("POST", "/api/v1/trials/{trial_id}/metrics/batch"),
+        ("GET", "/api/v1/tasks/{task_id}/shares"),
+        ("POST", "/api/v1/tasks/{task_id}/shares"),
+        ("POST", "/api/v1/tasks/{task_id}/shares/revoke"),
     }
 )
 """Routes below `/api/v1` that the public API does not have."""

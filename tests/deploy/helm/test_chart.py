@@ -104,7 +104,7 @@ def test_rights_on_requests_for_nodes_come_with_the_setting(
 ) -> None:
     found = rights(render({**VALUES["smallest"], **more}, tmp_path)[ROLE])
     added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
-    assert added == documented("### For ProvisioningRequests")
+    assert added == documented("## For ProvisioningRequests")
     others = render({**VALUES["smallest"], "autoscaling": {"demand": "pods"}}, tmp_path)
     assert rights(others[ROLE]) == documented()
 
@@ -115,16 +115,16 @@ KUEUE = [{"pool_name": "default", "scheduler": {"type": "kueue", "queue_name": "
 @pytest.mark.parametrize(
     ("more", "heading"),
     [
-        ({"resourcePools": KUEUE}, "### For kueue"),
-        ({"masterConfig": {"resource_pools": KUEUE}}, "### For kueue"),
-        ({"defaultScheduler": "coscheduler"}, "### For coscheduler"),
+        ({"resourcePools": KUEUE}, "## For kueue"),
+        ({"masterConfig": {"resource_pools": KUEUE}}, "## For kueue"),
+        ({"defaultScheduler": "coscheduler"}, "## For coscheduler"),
         (
             {"masterConfig": {"resource_manager": {"reach_tasks": "port_forward"}}},
-            "### For port forwarding",
+            "## For port forwarding",
         ),
         (
             {"masterConfig": {"resource_manager": {"device_class": "gpu.nvidia.com"}}},
-            "### For devices",
+            "## For devices",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_rights_for_a_gateway_come_with_the_setting_and_end_at_its_name(tmp_path
     assert [rule["resourceNames"] for rule in role["rules"]] == [["tasks"]]
     found = {**rights(objects[ROLE]), **rights(role)}
     added = {key: verbs for key, verbs in found.items() if documented().get(key) != verbs}
-    assert added == documented("### For a Gateway")
+    assert added == documented("## For a Gateway")
     [bound] = [one for (kind, _), one in objects.items() if kind == "RoleBinding"]
     assert bound["roleRef"]["name"] == role["metadata"]["name"]
     assert bound["metadata"]["namespace"] == "edge"
