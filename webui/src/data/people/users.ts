@@ -16,6 +16,9 @@ export interface UserDraft {
   agent: AgentUserGroup | undefined;
 }
 
+/** What a new password has to be. */
+export const passwordHint = rules.password.text.replace(/^./, (first) => first.toUpperCase());
+
 /** Why the master refuses a password. */
 export function passwordRefusal(password: string): string | undefined {
   const { pattern, text } = rules.password;

@@ -37,7 +37,7 @@ interface Plan {
  * The actions on one thing of a page or on a selection: a dry run says how many are eligible, then
  * each result is reported.
  *
- * What has an inverse is done at once and offers to undo it; the rest asks first.
+ * An action with an inverse is done at once, with a button that undoes it. The others ask first.
  */
 export function useActions({
   table,

@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { messageOf } from "@/api/errors";
 import { changePassword, WrongPassword } from "@/data/people/password";
-import { passwordRefusal } from "@/data/people/users";
+import { passwordHint, passwordRefusal } from "@/data/people/users";
 import { useSession, type User } from "@/data/session";
 import { Button } from "@/ui/button/Button";
 import { toast } from "@/ui/feedback/toast";
@@ -52,6 +52,7 @@ export function PasswordForm({ user }: { user: User }) {
         label="New password"
         type="password"
         autoComplete="new-password"
+        hint={passwordHint}
         value={next}
         error={next ? weak : undefined}
         onChange={(event) => setNext(event.target.value)}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { keys } from "@/data/keys";
-import { changeGroups, createUser, patchUser, passwordRefusal, type User } from "@/data/people/users";
+import { changeGroups, createUser, passwordHint, passwordRefusal, patchUser, type User } from "@/data/people/users";
 import { groupKeys, useGroups } from "@/data/people/groups";
 import { useSession } from "@/data/session";
 import { Checkbox, TextField } from "@/ui/field/Field";
@@ -59,6 +59,7 @@ export function UserForm({ user, onClose }: { user?: User; onClose(): void }) {
           label="Password"
           type="password"
           autoComplete="new-password"
+          hint={passwordHint}
           value={password}
           error={password ? weak : undefined}
           onChange={(event) => setPassword(event.target.value)}
