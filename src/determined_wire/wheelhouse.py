@@ -1,18 +1,11 @@
-"""A directory of wheels from which machines install without a package index.
-
-    python -m determined_wire.wheelhouse DIRECTORY ARCHIVE base master aws
-
-writes those files that the lock of this release accepts for these extras into one archive (tar),
-and fails where a package has none. Only the standard library is used: the command that deploys to
-a cloud calls this, and need not have the servers' requirements.
-"""
+"""A directory of wheels from which machines install without a package index."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
 import tarfile
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,7 +46,8 @@ def files(directory: Path, extras: Sequence[str], more: Sequence[str] = ()) -> l
     if not directory.is_dir():
         raise BadWheelhouseError(f"{directory} is not a directory: name one of wheels")
     try:
-        digests = {_digest(path): path for path in sorted(directory.glob("*.whl"))}
+        wheels = [(path, path.stat()) for path in sorted(directory.glob("*.whl"))]
+        digests = {_digest(p, s.st_mtime_ns, s.st_size): p for p, s in wheels}
     except OSError as error:
         raise BadWheelhouseError(f"{error}: name a directory of wheels") from None
     needed = _pins(extras)
@@ -94,22 +88,14 @@ def _pins(extras: Sequence[str]) -> Iterator[_Pin]:
         yield _Pin(name.strip(), not marker, frozenset(hashes))
 
 
-def _digest(path: Path) -> str:
+@lru_cache(maxsize=1000)
+def _digest(path: Path, changed_ns: int, size: int) -> str:
+    """Of one state of a file: each machine of a fleet asks for the same files.
+
+    A file that changes later is no danger: the machine compares hashes again.
+    """
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(_CHUNK):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def _main(directory: str, target: str, *extras: str) -> None:
-    try:
-        paths = files(Path(directory), extras)
-    except BadWheelhouseError as error:
-        sys.exit(str(error))
-    with Path(target).open("wb") as file:
-        file.writelines(archive(paths))
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])

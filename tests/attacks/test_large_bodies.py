@@ -72,10 +72,16 @@ async def test_a_disk_that_is_nearly_full_is_not_filled(
 
 
 async def test_small_incomplete_bodies_of_all_users_share_a_bounded_memory(
-    master: Master, monkeypatch: pytest.MonkeyPatch, place: Path
+    postgres: Address, passwords: Passwords, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(bodies, "MAX_MEMORY_BYTES", 1024 * 1024, raising=False)
     monkeypatch.setattr(turns, "AT_ONCE", 6)  # else four of the one user wait unread
+    async with running_master(postgres, passwords) as master:
+        await _fill_memory(master, place)
+
+
+async def _fill_memory(master: Master, place: Path) -> None:
+    """Six incomplete bodies of one user, of which three go to disk."""
     head = (
         "POST /api/v1/experiments HTTP/1.1\r\nHost: m\r\nContent-Length: 8000000\r\n"
         f"Authorization: Bearer {master.token}\r\n\r\n"

@@ -1,4 +1,4 @@
-"""Whom the owner of a notebook or a shell has not let in, where no roles decide."""
+"""A user enters a notebook or a shell that is not shared with them. No roles decide."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LONG_S = 5 * SHARE_S
 
 
 class Pieces:
-    """Work that takes the time it says; the clock goes on with it."""
+    """Work with a clock of its own, which each piece sets forward."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []

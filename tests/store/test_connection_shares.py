@@ -58,7 +58,7 @@ async def test_half_of_the_connections_are_left_to_others(small: Database) -> No
     requests.may_end.set()
     await asyncio.gather(*many, other)
     assert requests.holding == 3 * SIZE + 1
-    assert not small._user_shares._counts
+    assert not small._slots._counts
     assert not small._requests
 
 
@@ -74,7 +74,7 @@ async def test_a_request_that_holds_one_gets_the_next_at_once(small: Database) -
         await asyncio.create_task(answer(ANN, nested()))
     requests.may_end.set()
     await first
-    assert not small._user_shares._counts
+    assert not small._slots._counts
 
 
 async def test_a_request_that_goes_while_it_waits_takes_none(small: Database) -> None:
@@ -88,7 +88,7 @@ async def test_a_request_that_goes_while_it_waits_takes_none(small: Database) ->
     assert waiting.cancelled()
     requests.may_end.set()
     await asyncio.gather(*many)
-    assert not small._user_shares._counts
+    assert not small._slots._counts
 
 
 async def test_tasks_that_a_request_starts_have_no_share(small: Database) -> None:

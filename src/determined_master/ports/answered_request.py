@@ -1,4 +1,4 @@
-"""For whom the current task works: what many share is divided by that."""
+"""The request that the current task answers: users share what all requests need."""
 
 from __future__ import annotations
 

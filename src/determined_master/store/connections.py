@@ -7,8 +7,6 @@ cancellation, so that the caller of a cancelled task waited forever.
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -17,6 +15,7 @@ import asyncpg
 from asyncpg.transaction import Transaction as LibraryTransaction
 
 from determined_master.ports import answered_request
+from determined_master.ports.user_slots import UserSlots
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 
@@ -57,7 +56,7 @@ class ConnectionPool(asyncpg.Pool):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """As asyncpg has it."""
         super().__init__(*arguments, **options)
-        self._user_shares = _Shares(max(1, options["max_size"] // 2))
+        self._slots = UserSlots(max(1, options["max_size"] // 2))
         self._requests: dict[Any, answered_request.AnsweredRequest] = {}
 
     async def _acquire(self, timeout: float | None) -> Any:
@@ -65,7 +64,7 @@ class ConnectionPool(asyncpg.Pool):  # type: ignore[misc]
         # A request that holds a connection gives it back only when it gets the next one.
         if request is None or request.connections:
             return await super()._acquire(timeout)
-        await self._user_shares.take(request.user_id)
+        await self._slots.take(request.user_id)
         request.connections += 1
         try:
             connection = await super()._acquire(timeout)
@@ -91,41 +90,4 @@ class ConnectionPool(asyncpg.Pool):  # type: ignore[misc]
 
     def _end(self, request: answered_request.AnsweredRequest) -> None:
         request.connections -= 1
-        self._user_shares.give_back(request.user_id)
-
-
-class _Shares:
-    """How many connections the requests of each user have, and what waits for one."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._counts: Counter[int] = Counter()
-        self._waiting: dict[int, deque[asyncio.Future[None]]] = {}
-
-    async def take(self, user_id: int) -> None:
-        """Wait until the user has less than the most."""
-        if self._counts[user_id] < self._most:
-            self._counts[user_id] += 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(user_id, deque()).append(turn)
-        try:
-            await turn
-        except BaseException:
-            if turn.done() and not turn.cancelled():  # it came at the same time
-                self.give_back(user_id)
-            raise
-
-    def give_back(self, user_id: int) -> None:
-        """Let the next request of the user have the connection that one has given back."""
-        waiting = self._waiting.get(user_id)
-        while waiting:
-            turn = waiting.popleft()
-            if not waiting:
-                del self._waiting[user_id]
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._counts[user_id] -= 1
-        if not self._counts[user_id]:
-            del self._counts[user_id]
+        self._slots.give_back(request.user_id)

@@ -44,8 +44,7 @@ async def test_those_of_one_user_wait_and_those_of_another_do_not() -> None:
     assert requests.running == [ANN] * AT_ONCE + [BOB]
     requests.go.set()
     await asyncio.gather(*requests.tasks)
-    assert requests.turns._requests == {}
-    assert requests.turns._turns == {}
+    assert requests.turns._slots._slots == {}
 
 
 async def test_only_so_many_of_a_user_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +65,10 @@ async def test_a_request_that_ends_while_it_waits_gives_its_place_back() -> None
     await requests.send(ANN, AT_ONCE + 1)
     requests.tasks.pop().cancel()
     await asyncio.sleep(0)
-    assert requests.turns._requests == {ANN: AT_ONCE}
+    assert requests.turns._slots.count(ANN) == AT_ONCE
     requests.go.set()
     await asyncio.gather(*requests.tasks)
-    assert requests.turns._requests == {}
+    assert requests.turns._slots._slots == {}
 
 
 def test_all_routes_that_take_configurations_or_files_let_a_users_requests_wait() -> None:

@@ -7,12 +7,11 @@ submissions of all others waited behind them.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator
 
 from determined_master.domain.errors import ResourceExhausted
+from determined_master.ports.user_slots import UserSlots
 
 AT_ONCE = 2
 """Costly requests of one user that are handled at the same time."""
@@ -24,8 +23,7 @@ class RequestTurns:
     """The costly requests of all users."""
 
     def __init__(self) -> None:
-        self._requests: Counter[int] = Counter()
-        self._turns: dict[int, asyncio.Semaphore] = {}
+        self._slots = UserSlots(AT_ONCE)
 
     @contextlib.asynccontextmanager
     async def take(self, user_id: int) -> AsyncIterator[None]:
@@ -34,16 +32,12 @@ class RequestTurns:
         Raises:
             ResourceExhausted: too many of the user wait.
         """
-        if self._requests[user_id] >= AT_ONCE + MAX_WAITING:
+        if self._slots.count(user_id) >= AT_ONCE + MAX_WAITING:
             raise ResourceExhausted(
                 f"{MAX_WAITING} of your large requests wait for their turn: send fewer at once"
             )
-        self._requests[user_id] += 1
-        turn = self._turns.setdefault(user_id, asyncio.Semaphore(AT_ONCE))
+        await self._slots.take(user_id)
         try:
-            async with turn:
-                yield
+            yield
         finally:
-            self._requests[user_id] -= 1
-            if not self._requests[user_id]:
-                del self._requests[user_id], self._turns[user_id]
+            self._slots.give_back(user_id)
