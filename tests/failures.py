@@ -29,12 +29,19 @@ class Failures:
         self._workers = workers
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if not report.failed:
-            return
+        if report.failed:
+            self._append(report, report.when)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module that cannot be imported."""
+        if report.failed:
+            self._append(report, "collect")
+
+    def _append(self, report: pytest.TestReport | pytest.CollectReport, when: str) -> None:
         sections = "\n".join(f"--- {name} ---\n{text}" for name, text in report.sections)
         line: dict[str, Any] = {
             "test": name_of(report.nodeid),
-            "when": report.when,
+            "when": when,
             "text": f"{report.longreprtext}\n{sections}".rstrip(),
             "load": os.getloadavg()[0],
             "workers": self._workers,

@@ -53,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
         status = _pytest(first, options.workers, [*_selection(options), *others])
         failures = _read(first)
         names = list(dict.fromkeys(f.test for f in failures))
-        if not options.again or status != TESTS_FAILED or not names:
+        # A module that cannot be imported is no chance, and none of its tests has run.
+        is_whole = all(f.when != "collect" for f in failures)
+        if not options.again or status != TESTS_FAILED or not names or not is_whole:
             return status
         if len(names) > MAX_REPEATED:
             print(f"{len(names)} tests failed, more than {MAX_REPEATED}: none is repeated")

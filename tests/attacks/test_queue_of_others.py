@@ -74,6 +74,9 @@ async def test_an_empty_id_changes_no_hidden_job(hidden: World) -> None:
 async def test_without_roles_everybody_sees_every_job(world: World) -> None:
     names = await scene.submitted(world)
     user = world.clients["user"]
-    jobs = (await ok(user, "GET", LISTS[0]))["jobs"]
-    assert names["experiment_id"] in {job["entityId"] for job in jobs}
+
+    def is_listed(answer: Any) -> bool:
+        return names["experiment_id"] in {job["entityId"] for job in answer["jobs"]}
+
+    assert await scene.until(user, LISTS[0], is_listed), "once the pool has planned it"
     assert (await ok(user, "GET", COUNT)) == (await ok(world.clients["admin"], "GET", COUNT))

@@ -29,14 +29,17 @@ BROKEN = "import no_such_module\n"
 FIRST = Failure("tests/a.py::test_b[1]", "call", "E  the text", 14.2, 4, 2)
 
 
-def run(root: Path, text: str, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a file's tests in a repository that has nothing else."""
+def run(
+    root: Path, text: str, *options: str, beside: str = "", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a file, and of one beside it, in a repository that has nothing else."""
     for name in ("tools/run_tests.py", "tests/failures.py"):
         (root / name).parent.mkdir()
         shutil.copy2(ROOT / name, root / name)
     (root / "docs").mkdir()
     (root / "docs/flaky.md").touch()
     (root / "tests/test_file.py").write_text(text)
+    (root / "tests/test_beside.py").write_text(beside)
     own = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "PYTHONPATH"))}
     return subprocess.run(
         [sys.executable, "tools/run_tests.py", "--workers", "1", *options, "tests"],
@@ -84,6 +87,15 @@ def test_a_run_is_not_repeated_unasked_or_when_it_could_not_start(
     assert done.returncode != 0
     assert "repeated tests" not in done.stdout
     assert "once more" not in done.stdout
+
+
+@pytest.mark.slow
+def test_a_module_that_cannot_be_imported_fails_a_run_whose_other_failures_pass_alone(
+    tmp_path: Path,
+) -> None:
+    done = run(tmp_path, ONCE, "--again", beside=BROKEN)
+    assert done.returncode != 0
+    assert "no_such_module" in done.stdout
 
 
 def test_a_path_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
