@@ -19,6 +19,11 @@ def table() -> PathTable[str]:
         "/trials/metrics/all",
         "/files/{path*}",
         "/det/{path**}",
+        "/models/{model_name}",
+        "/models/{model_name}/versions/{n}",
+        "/experiments/{id}/labels/{label}",
+        "/users/{id}",
+        "/users/{username}/by-username",
     ):
         made.add("GET", path, path)
     return made
@@ -66,3 +71,28 @@ def test_only_an_optional_rest_stands_for_nothing() -> None:
     assert found(b"/det") == ("/det/{path**}", ("",))
     assert found(b"/files") is None
     assert found(b"/") == ("/", ())
+
+
+@pytest.mark.parametrize(
+    ("raw", "path", "values"),
+    [
+        (b"/models/a/b", "/models/{model_name}", ("a/b",)),
+        (b"/models/a//b%20c", "/models/{model_name}", ("a//b c",)),
+        (b"/models/a/versions/1", "/models/{model_name}/versions/{n}", ("a", "1")),
+        (b"/models/a/b/versions/1", "/models/{model_name}/versions/{n}", ("a/b", "1")),
+        (b"/experiments/7/labels/a/b", "/experiments/{id}/labels/{label}", ("7", "a/b")),
+        (b"/users/a/b/by-username", "/users/{username}/by-username", ("a/b",)),
+    ],
+)
+def test_a_name_may_have_plain_slashes(raw: bytes, path: str, values: tuple[str, ...]) -> None:
+    assert found(raw) == (path, values)
+
+
+@pytest.mark.parametrize("raw", [b"/models/a/", b"/models//", b"/users/1/2", b"/trials/7/8/logs"])
+def test_a_parameter_that_is_no_name_is_one_segment(raw: bytes) -> None:
+    assert found(raw) is None
+
+
+def test_a_path_of_slashes_costs_no_more_than_its_length() -> None:
+    assert found(b"/models" + b"/a" * 100_000 + b"/versions/1") is not None
+    assert found(b"/models" + b"/" * 100_000) is None

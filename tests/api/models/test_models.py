@@ -46,11 +46,35 @@ async def test_a_model_is_found_by_its_name_and_by_its_id(world: World) -> None:
         assert (await send(world, "GET", f"/models/{key}"))["model"] == made
 
 
-@pytest.mark.parametrize("name", ["", "  ", "12", " 7 ", "a/b", "a\\b", "x" * 501])
+PATHS = ("/m", "m/", "m//n", "m/../n", "m/.", "m/versions", "m/versions/1", "m/archive", "move/m")
+"""Names that lead elsewhere in a path whose slashes are not encoded."""
+
+
+@pytest.mark.parametrize("name", ["", "  ", "12", " 7 ", "a\\b", "x" * 501, *PATHS])
 async def test_a_name_that_leads_nowhere_is_refused(world: World, name: str) -> None:
     answer = await attempt(world, "POST", "/models", {"name": name})
     assert answer.status == 400
     assert "model names" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/models/team/m%201", "/models/team%2Fm%201"])
+async def test_a_name_with_slashes_is_reached_with_encoded_and_plain_slashes(
+    world: World, path: str
+) -> None:
+    await scene.ended(world)
+    made = await create(world, "team/m 1")
+    await create(world, "team")
+    assert (await send(world, "GET", path))["model"] == made
+    version = {"checkpointUuid": world.names["uuid"]}
+    await send(world, "POST", f"{path}/versions", version)
+    await send(world, "PATCH", f"{path}/versions/1", {"notes": "n"})
+    [listed] = (await send(world, "GET", f"{path}/versions"))["modelVersions"]
+    assert (listed["notes"], listed["model"]["name"]) == ("n", "team/m 1")
+    await send(world, "DELETE", f"{path}/versions/1")
+    await send(world, "POST", f"{path}/archive")
+    await send(world, "POST", f"{path}/unarchive")
+    await send(world, "DELETE", path)
+    assert await names(world, "") == ["team"]
 
 
 async def test_lists_are_filtered_sorted_and_cut(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,6 +13,11 @@ from tests.webui.scene import SAVES, Place, new_name, new_place
 from tests.webui.tables import act_on, cells, choose, confirm, row_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("webui-2")]
+
+
+def address(name: str) -> str:
+    """The page of a model, whose name may have slashes."""
+    return f"/models/{quote(name, safe='')}"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +36,7 @@ def checkpoints(place: Place) -> list[dict[str, Any]]:
 def test_a_model_is_created_found_and_its_versions_arrive_by_themselves(
     place: Place, checkpoints: list[dict[str, Any]], admin: Any
 ) -> None:
-    name = new_name("model")
+    name = new_name("team/model")
     page: Page = admin.goto(f"/workspaces/{place.workspace}/models")
     page.get_by_role("button", name="New model").click()
     dialog = page.get_by_role("dialog", name="New model")
@@ -38,7 +44,7 @@ def test_a_model_is_created_found_and_its_versions_arrive_by_themselves(
     dialog.get_by_label("Description").fill("Finds things")
     dialog.get_by_label("Tags").fill("vision, nightly")
     dialog.get_by_role("button", name="Create").click()
-    expect(page).to_have_url(admin.url(f"/models/{name}"))
+    expect(page).to_have_url(admin.url(address(name)))
     stored = place.cluster.get(f"/api/v1/models/{name}")["model"]
     assert (stored["description"], stored["labels"]) == ("Finds things", ["vision", "nightly"])
     assert stored["workspaceId"] == place.workspace
@@ -120,8 +126,9 @@ def test_two_versions_are_compared(
 
 def test_a_model_is_moved_archived_and_deleted(place: Place, admin: Any) -> None:
     other = new_place(place.cluster, "models")
-    name = place.model([])
-    page: Page = admin.goto(f"/models/{name}")
+    name = new_name("team/model")
+    place.cluster.post("/api/v1/models", {"name": name, "workspaceId": place.workspace})
+    page: Page = admin.goto(address(name))
     choose(page, "Actions of the model", "Move")
     dialog = page.get_by_role("dialog", name=f"Move model {name}")
     dialog.get_by_label("Workspace").select_option(label=other.name)
@@ -141,5 +148,5 @@ def test_a_model_is_moved_archived_and_deleted(place: Place, admin: Any) -> None
     act_on(page, name, "Delete")
     confirm(page, "Delete")
     expect(page.get_by_role("heading", name="No model matches")).to_be_visible()
-    page.goto(admin.url(f"/models/{name}"))
+    page.goto(admin.url(address(name)))
     expect(page.get_by_role("heading", name="Not found").first).to_be_visible()

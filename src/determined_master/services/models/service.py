@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 DEFAULT_WORKSPACE_ID = 1
 MAX_NAME_CHARACTERS = 500
+RESERVED_PARTS = frozenset(["", ".", "..", "archive", "move", "unarchive", "versions"])
+"""Parts of a name that lead elsewhere in a path whose slashes are not encoded.
+
+The client of 0.38.1 encodes no slash, and libraries of HTTP remove dots.
+"""
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,8 +205,13 @@ def _check_name(name: str) -> None:
         raise InvalidArgument("model names cannot be blank: give it some text")
     if name.strip().isdecimal():
         raise InvalidArgument("model names cannot be only numbers")
-    if "/" in name or "\\" in name:
-        raise InvalidArgument(f"model names cannot have slashes: {name!r}")
+    if "\\" in name:
+        raise InvalidArgument(f"model names cannot have backslashes: {name!r}")
+    if "/" in name and not RESERVED_PARTS.isdisjoint(name.split("/")):
+        raise InvalidArgument(
+            f"model names cannot have a part between slashes that is empty or one of"
+            f" {', '.join(sorted(filter(None, RESERVED_PARTS)))}: {name!r}"
+        )
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidArgument(
             f"model names have at most {MAX_NAME_CHARACTERS} characters, got {len(name)}"
