@@ -13,7 +13,7 @@ from bench.cluster import Cluster
 from determined_master.store.embedded.answers import connection_options
 from determined_master.store.embedded.files import Layout
 
-MOST_COPIED = 100_000
+MAX_COPIED = 100_000
 
 
 def fetch_value(cluster: Cluster, query: str, *arguments: Any) -> Any:
@@ -79,7 +79,7 @@ async def _copy_alone(
         **connection_options(Layout(cluster.files / "postgres")), timeout=10
     )
     rows = io.BytesIO()
-    query = f"SELECT * FROM {table} WHERE {condition} LIMIT {MOST_COPIED}"
+    query = f"SELECT * FROM {table} WHERE {condition} LIMIT {MAX_COPIED}"
     try:
         await conn.execute(f"CREATE TABLE bench_copy (LIKE {table} INCLUDING ALL)")
         await conn.copy_from_query(query, *arguments, output=rows, format="binary", timeout=120)

@@ -27,7 +27,7 @@ from determined_master.store.db import Database
 SLOTS = 8
 """Of each machine."""
 TICK = timedelta(seconds=5)
-LONGEST_TICK = timedelta(seconds=60)
+MAX_TICK = timedelta(seconds=60)
 """Between two ticks in which nothing has happened."""
 BOOT_S = (60.0, 120.0)
 GANGS = ((1, 30), (2, 20), (4, 20), (8, 20), (16, 7), (32, 3))
@@ -223,8 +223,8 @@ class SimulatedFleet(World):
 
     async def _advance(self) -> None:
         """To the next tick in which something happens; its plan, and what follows of it."""
-        next_due = self._due[0].at if self._due else self.now + LONGEST_TICK
-        wait = min(LONGEST_TICK, max(TICK, next_due - self.now))
+        next_due = self._due[0].at if self._due else self.now + MAX_TICK
+        wait = min(MAX_TICK, max(TICK, next_due - self.now))
         if self._is_new:
             wait = TICK
         self._is_new = False

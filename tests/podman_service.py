@@ -27,7 +27,7 @@ IMAGE = "localhost/determined-test:1"
 _START_S = 60.0
 _COMMAND_S = 600
 """An import took two minutes on a machine that was busy with other tests."""
-_MOST = 32_768
+_MAX = 32_768
 """Podman brings its own limit of processes down to this."""
 
 
@@ -119,7 +119,7 @@ def _configuration() -> str:
     limits = []
     for name, which in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
         hard = resource.getrlimit(which)[1]
-        bound = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
+        bound = _MAX if hard == resource.RLIM_INFINITY else min(hard, _MAX)
         limits.append(f"{name}={bound}:{bound}")
     text = f"[containers]\ndefault_ulimits = {json.dumps(limits)}\n"
     # crun refuses machines that have cgroups of both versions.

@@ -14,7 +14,7 @@ from tests.e2e.cluster_api import ENDED
 from bench.cloud import cloud_cluster, experiment, launches
 from bench.figure import Figure, Limit, Load, Measured
 
-LONGEST_PAUSE_S = 2.0
+MAX_PAUSE_S = 2.0
 """Work does not come in step with the master's ticks."""
 
 
@@ -24,7 +24,7 @@ def measure(load: Load) -> Measured:
     took: list[float] = []
     with cloud_cluster(max_instances=load.count) as (cluster, ec2):
         for number in range(load.count):
-            time.sleep(pauses.uniform(0.0, LONGEST_PAUSE_S))
+            time.sleep(pauses.uniform(0.0, MAX_PAUSE_S))
             since = time.monotonic()
             cluster.submit(experiment("cloud_decision"), {"t.py": ""})
             took.append(_launched_at(ec2, number) - since)

@@ -6,7 +6,7 @@ from bench import log_lines, reports
 from bench.cluster import Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
-from bench.figures.metric_report import CONNECTIONS, METRICS, MOST_A_SECOND
+from bench.figures.metric_report import CONNECTIONS, MAX_PER_SECOND, METRICS
 from bench.load.http_load import send_each_once
 
 PATH = "/api/v1/master/loop-stall"
@@ -15,7 +15,7 @@ PATH = "/api/v1/master/loop-stall"
 def measure(cluster: Cluster, load: Load) -> Measured:
     """Both loads at once; the master itself tells the longest gap since the last question."""
     trial_ids = reporting_trials(cluster, reports.TRIALS)
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     requests = list(
         reports.single_reports(cluster, trial_ids, count, metrics=METRICS, validation_every=10)
     )

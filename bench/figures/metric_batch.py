@@ -11,13 +11,13 @@ from bench.load.http_load import send_each_once
 CONNECTIONS = 4
 METRICS = 5
 REPORTS = 1000
-MOST_A_SECOND = 150
+MAX_PER_SECOND = 150
 
 
 def measure(cluster: Cluster, load: Load) -> Measured:
     """Points a second that were answered; all of them must be found again."""
     trial_ids = reporting_trials(cluster, reports.TRIALS)
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     _, before = rows.count_points(cluster, trial_ids, 0)
     requests = reports.batches(cluster, trial_ids, count, reports=REPORTS, metrics=METRICS)
     answered = send_each_once(cluster, requests, CONNECTIONS, load.seconds)

@@ -11,13 +11,13 @@ from bench.load.http_load import send_each_once
 
 CONNECTIONS = 16
 METRICS = 100
-MOST_A_SECOND = 4000
+MAX_PER_SECOND = 4000
 
 
 def measure(cluster: Cluster, load: Load) -> Measured:
     """Points a second that were answered; all of them must be found again."""
     trial_ids = reporting_trials(cluster, reports.TRIALS)
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     _, before = rows.count_points(cluster, trial_ids, 0)
     requests = list(
         reports.single_reports(cluster, trial_ids, count, metrics=METRICS, validation_every=0)

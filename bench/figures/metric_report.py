@@ -10,13 +10,13 @@ from bench.load.http_load import send_each_once
 
 CONNECTIONS = 20
 METRICS = 5
-MOST_A_SECOND = 8000
+MAX_PER_SECOND = 8000
 
 
 def measure(cluster: Cluster, load: Load) -> Measured:
     """50 trials in turn, every tenth report a validation; what was answered is then counted."""
     trial_ids = reporting_trials(cluster, reports.TRIALS)
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     before, _ = rows.count_points(cluster, trial_ids, 0)
     requests = reports.single_reports(
         cluster, trial_ids, count, metrics=METRICS, validation_every=10

@@ -33,7 +33,7 @@ from determined_master.store.embedded.answers import connection_options
 from determined_master.store.embedded.files import Layout
 
 POINTS = 1000
-MOST_A_SECOND = 100
+MAX_PER_SECOND = 100
 DATABASE = "mlflow"
 START_LIMIT_S = 600.0
 
@@ -52,7 +52,7 @@ def measure(cluster: Cluster, load: Load) -> Measured:
 def _mlflow(cluster: Cluster, commands: Path, load: Load) -> float:
     with _server(cluster, commands) as server:
         runs = [_new_run(server) for _ in range(metric_batch.CONNECTIONS)]
-        count = round(load.seconds * MOST_A_SECOND)
+        count = round(load.seconds * MAX_PER_SECOND)
         requests = list(_batches(server, runs, count))
         # Several of its workers answer: each has to import and connect first.
         send_each_once(server, _batches(server, runs, 200), metric_batch.CONNECTIONS, 1.0)

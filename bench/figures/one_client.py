@@ -10,7 +10,7 @@ from bench.figure import Figure, Limit, Load, Measured
 from bench.load.http_load import send_each_once, send_in_turn
 
 MANY_METRICS = 100
-MOST_A_SECOND = 4000
+MAX_PER_SECOND = 4000
 LINES = 100
 DIFFERENT = 20
 LINE_CONNECTIONS = 4
@@ -50,7 +50,7 @@ def measure_lines(cluster: Cluster, load: Load) -> Measured:
 def _report(cluster: Cluster, load: Load, metrics: int) -> tuple[float, float, float]:
     """Reports a second, their 99th percentile in ms, and those of the bare server."""
     trial_ids = reporting_trials(cluster, reports.TRIALS)[:1]
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     before, _ = rows.count_points(cluster, trial_ids, 0)
     requests = list(
         reports.single_reports(cluster, trial_ids, count, metrics=metrics, validation_every=0)

@@ -14,7 +14,7 @@ from bench.cluster import ROOT, Cluster
 from bench.experiments import reporting_trials
 from bench.figure import Figure, Limit, Load, Measured
 from bench.figures.loop_stall import PATH
-from bench.figures.metric_report import CONNECTIONS, METRICS, MOST_A_SECOND
+from bench.figures.metric_report import CONNECTIONS, MAX_PER_SECOND, METRICS
 from bench.load.http_load import Answered, send_each_once
 
 
@@ -41,7 +41,7 @@ def measure(cluster: Cluster, load: Load) -> Measured:
 
 
 def _load(cluster: Cluster, trial_ids: Sequence[int], load: Load) -> Answered:
-    count = round(load.seconds * MOST_A_SECOND)
+    count = round(load.seconds * MAX_PER_SECOND)
     requests = list(
         reports.single_reports(cluster, trial_ids, count, metrics=METRICS, validation_every=10)
     )

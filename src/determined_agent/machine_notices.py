@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 MachineCloud = Literal["", "aws", "gcp"]
 EVERY_S = 5.0
 TIMEOUT_S = 2.0
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 ON_EC2 = "http://169.254.169.254"
 ON_COMPUTE_ENGINE = "http://metadata.google.internal"
 # The service is on the machine's own network, so it is never reached through a proxy.
@@ -141,7 +141,7 @@ def _ask(url: str, headers: Mapping[str, str], method: str = "GET") -> str:
     request = urllib.request.Request(url, headers=dict(headers), method=method)
     try:
         with _direct.open(request, timeout=TIMEOUT_S) as answer:
-            return str(answer.read(MOST_BYTES).decode(errors="replace")).strip()
+            return str(answer.read(MAX_BYTES).decode(errors="replace")).strip()
     except urllib.error.HTTPError as error:
         error.close()
         if error.code >= 500:

@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 from tests.chaos.counts import KINDS, kind_of
 from tests.chaos.instants import VICTIMS, Victim, kill_instants
-from tests.chaos.run import MOST_ACTS, Result, run_seed, shortest
+from tests.chaos.run import MAX_ACTS, Result, run_seed, shortest
 
 _STORY_LINES = 120
 
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--events", type=int, default=5000, help="of each seed")
-    parser.add_argument("--acts", type=int, default=MOST_ACTS, help="only the first of each seed")
+    parser.add_argument("--acts", type=int, default=MAX_ACTS, help="only the first of each seed")
     parser.add_argument("--instants", type=int, default=0, help="at which each victim is killed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     return parser
@@ -73,7 +73,7 @@ def _seed(seed: int, events: int, acts: int) -> Told:
     )
     if not result.violations:
         return Told(line, result.events)
-    if acts == MOST_ACTS:
+    if acts == MAX_ACTS:
         acts, fewest = shortest(seed, events=events, acts=result.acts + 1)
         # What the collector of cycles brings to light comes when it runs, not again.
         result = fewest if fewest.violations else result

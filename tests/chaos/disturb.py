@@ -16,7 +16,7 @@ from determined_master import entropy
 from determined_master.aggregates.trials import TRIAL
 from determined_master.domain.trial.messages import TrialKilled
 
-_MOST_LIVE = 12
+_MAX_LIVE = 12
 """More experiments that are not over are not submitted at a time."""
 _TERMINAL = ("COMPLETED", "CANCELED", "ERROR")
 _STATEMENTS = 60
@@ -40,7 +40,7 @@ class Disturber:
 
     def _submit(self, act: Act) -> None:
         rows = self._cluster.server.tables.table("experiments").values()
-        if sum(row["state"] not in _TERMINAL for row in rows) < _MOST_LIVE:
+        if sum(row["state"] not in _TERMINAL for row in rows) < _MAX_LIVE:
             self._submitted += 1
             self._cluster.submit(self._submitted)
 

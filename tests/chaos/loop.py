@@ -17,7 +17,7 @@ from typing import Any
 PROCESS: contextvars.ContextVar[Process | None] = contextvars.ContextVar("process", default=None)
 
 
-_MOST_AT_ONCE = 100_000
+_MAX_AT_ONCE = 100_000
 """More callbacks at one instant are a circle."""
 _SHORTEST_S = 1e-6
 _DEEPEST = 20
@@ -229,7 +229,7 @@ class SimLoop(asyncio.BaseEventLoop):
                 process.hold(handle)
                 return
         self._at_this_instant += 1
-        if self._at_this_instant > _MOST_AT_ONCE:
+        if self._at_this_instant > _MAX_AT_ONCE:
             self._at_this_instant = 0
             raise Stalled(f"time stands still: {handle!r} runs again and again")
         handle._run()

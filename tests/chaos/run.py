@@ -18,7 +18,7 @@ from tests.chaos.ending import check_end, is_over, left_behind
 from tests.chaos.loop import SimLoop, Stalled
 from tests.chaos.patches import simulated
 
-MOST_ACTS = 100_000
+MAX_ACTS = 100_000
 _LOOK_S = 10.0
 END_S = 2 * 3600.0
 _SETTLE_S = 1200.0
@@ -43,7 +43,7 @@ Scenario = Callable[[Cluster], Awaitable[int]]
 """Does something to a cluster that has just been started; gives the number of acts."""
 
 
-def run_seed(seed: int, *, events: int, acts: int = MOST_ACTS, end_s: float = END_S) -> Result:
+def run_seed(seed: int, *, events: int, acts: int = MAX_ACTS, end_s: float = END_S) -> Result:
     """Run the history of a seed until so much has happened, or its first acts are done.
 
     Args:

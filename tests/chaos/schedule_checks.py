@@ -10,7 +10,7 @@ from determined_master.domain.schedule.planner import plan
 from determined_master.domain.schedule.view import PoolView, RequestView, RunningView
 from determined_master.pools.loop import PoolDecision
 
-_LONGEST_S = 900.0
+_MAX_S = 900.0
 """Beyond its patience, a gang waits for those who run on what is drained for it."""
 _WAITING = ("full", "leaving", "kept")
 
@@ -112,7 +112,7 @@ class ScheduleChecks:
             if codes.get(request.allocation_id) not in _WAITING or request.priority > most_urgent:
                 continue
             waited_s = (view.now - request.requested_at).total_seconds()
-            if waited_s > view.rules.gang_patience_s + _LONGEST_S:
+            if waited_s > view.rules.gang_patience_s + _MAX_S:
                 self._violate(f"{request.allocation_id} starves: it waits for {waited_s:.0f} s")
 
 

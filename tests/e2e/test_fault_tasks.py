@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 FLOOD_MB = int(os.environ.get("DETERMINED_TEST_FLOOD_MB", "64"))
 """1024 is what is claimed; the suite has time for a part of it."""
 GROWTH_MB = 250
-ROOM, MOST = (100, 111) if os.getuid() == 0 else (250, 500)
+ROOM, MAX_PROCESSES = (100, 111) if os.getuid() == 0 else (250, 500)
 """Processes that a task has room for, and that a bounded bomb stays below; unbounded it has 512.
 Without a cgroup those of all tests of this user count, which come and go meanwhile."""
 
@@ -145,7 +145,7 @@ def test_a_fork_bomb_meets_its_bound_and_dies_with_its_task(bounded: Cluster) ->
     until(has_grown, what="that the bomb meets its bound")
     (place / "counted").touch()
     assert bounded.wait(experiment) == "COMPLETED"
-    assert most < MOST, "the bomb was bounded"
+    assert most < MAX_PROCESSES, "the bomb was bounded"
     [trial] = bounded.trials(experiment)
     assert "the bomb met:" in bounded.text(trial["id"])
     until(lambda: not processes_of_tasks(bounded), what="the end of all of its processes")

@@ -1,9 +1,9 @@
 """A process to be killed: tells one search a fixed list of events, each under its own cause.
 
-    python -m tests.engine.search_victim HOST PASSWORD DATABASE SEED MOST
+    python -m tests.engine.search_victim HOST PASSWORD DATABASE SEED MAX
 
 Started again, it tells all of them again; what was told before changes nothing. After the first
-MOST of them it waits to be killed; 0 stands for all.
+MAX of them it waits to be killed; 0 stands for all.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.engine.toy import TALLY
 from determined_master.engine import EngineUnavailable
 from determined_master.store.db import Address, Database
 
-MOST_STATEMENTS = 40
+MAX_STATEMENTS = 40
 
 
 async def assert_counted_once(pool: Database, id: str, version: int) -> None:
@@ -52,7 +52,7 @@ async def test_a_connection_lost_at_any_statement_changes_nothing_in_the_end(
     broken = 0
     async with make_engine(database, toy_pool, connect=breaking_connect(database, plan)) as engine:
         await engine.wait_until_leading()
-        for at in range(1, MOST_STATEMENTS):
+        for at in range(1, MAX_STATEMENTS):
             plan.arm(at, is_after=is_after)
             await post_all(engine, f"t{at}")
             await engine.post(TALLY, f"t{at}", toy.Added(0), cause="last")

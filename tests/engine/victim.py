@@ -1,9 +1,9 @@
 """A process to be killed: posts a fixed list of events, each under its own cause, and ends.
 
-    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS MOST
+    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS MAX
 
 After each answer it writes the cause to the ledger, as a client that saw the answer would know.
-When MOST answers were new it posts nothing more and waits to be killed; 0 stands for no bound.
+When MAX answers were new it posts nothing more and waits to be killed; 0 stands for no bound.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import re
 from tests.fake_kubernetes.store import Json, Store
 
 MAX_SECRET_BYTES = 1 << 20
-MOST_LISTENERS = 64
+MAX_LISTENERS = 64
 _SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
@@ -52,8 +52,8 @@ def _invalid_listeners(item: Json) -> str:
     """As the schema of the Gateway API."""
     listeners = (item.get("spec") or {}).get("listeners") or []
     where = f'Gateway "{item["metadata"]["name"]}" is invalid: spec.listeners:'
-    if not 0 < len(listeners) <= MOST_LISTENERS:
-        return f"{where} must have 1 to {MOST_LISTENERS} items, not {len(listeners)}"
+    if not 0 < len(listeners) <= MAX_LISTENERS:
+        return f"{where} must have 1 to {MAX_LISTENERS} items, not {len(listeners)}"
     if len({one["name"] for one in listeners}) < len(listeners):
         return f"{where} Listener name must be unique within the Gateway"
     if len({(one["protocol"], one["port"]) for one in listeners}) < len(listeners):

@@ -52,7 +52,7 @@ MAX_PARTICIPLES = {
     "determined/cli": 310,
 }
 """Names by a participle alone that are not renamed yet, by tree. These only shrink."""
-MAX_UNEVEN_BOUNDS = 47
+MAX_UNEVEN_BOUNDS = 8
 """Names of bounds by MOST or LONGEST that are not renamed to MAX yet. It only shrinks."""
 PLAIN_SOURCES = ("determined_master", "determined_agent", "determined_wire", "determined")
 HOUSES = ("determined_master", "determined_agent", "determined_wire", "determined/cli")

@@ -30,8 +30,8 @@ METRICS = "custom.googleapis.com/determined"
 TIMEOUT_S = 30.0
 SEVERITIES = ("EMERGENCY", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG")
 """By the priority of an entry."""
-_MOST_BYTES = 65_536
-_MOST_TEXT = 400
+_MAX_BYTES = 65_536
+_MAX_TEXT = 400
 
 
 class CloudLogging(Target):
@@ -66,7 +66,7 @@ class CloudLogging(Target):
         request = urllib.request.Request(url, msgspec.json.encode(body), headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                answer.read(_MOST_BYTES)
+                answer.read(_MAX_BYTES)
         except urllib.error.HTTPError as error:
             with error:
                 text = f"{service} answers {error.code}: {_reason(error)}"
@@ -135,8 +135,8 @@ def _instant(at_us: int) -> str:
 
 def _reason(error: urllib.error.HTTPError) -> str:
     """The message of an answer of Google."""
-    content = error.read(_MOST_BYTES)
+    content = error.read(_MAX_BYTES)
     try:
-        return str(msgspec.json.decode(content)["error"]["message"])[:_MOST_TEXT]
+        return str(msgspec.json.decode(content)["error"]["message"])[:_MAX_TEXT]
     except (msgspec.DecodeError, KeyError, TypeError):
-        return content.decode(errors="replace")[:_MOST_TEXT]
+        return content.decode(errors="replace")[:_MAX_TEXT]

@@ -17,7 +17,7 @@ from determined_agent.journal.target import CannotStart, NotSent
 
 TIMEOUT_S = 5.0
 RENEW_BEFORE_S = 60.0
-_MOST_BYTES = 65_536
+_MAX_BYTES = 65_536
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -84,7 +84,7 @@ def _ask(item: str) -> str:
     request = urllib.request.Request(url, headers={"Metadata-Flavor": "Google"})
     try:
         with _direct.open(request, timeout=TIMEOUT_S) as answer:
-            return str(answer.read(_MOST_BYTES).decode(errors="replace")).strip()
+            return str(answer.read(_MAX_BYTES).decode(errors="replace")).strip()
     except urllib.error.HTTPError as error:
         with error:
             raise NotSent(f"the metadata service answers {error.code} for {item}") from None

@@ -14,7 +14,7 @@ from determined_agent.journal.batches import Entry, entry_of
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 20_000
+MAX_WAITING = 20_000
 """Entries in memory; the journal is not read any further."""
 
 
@@ -28,7 +28,7 @@ class Journal:
             journalctl: runs that program, in a container that of the machine.
         """
         self._cursor = cursor
-        self._waiting: queue.Queue[Entry] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[Entry] = queue.Queue(MAX_WAITING)
         self._known = cursor.read_text().strip() if cursor.exists() else ""
         self._has_entries = False
         start = f"--after-cursor={self._known}" if self._known else "--boot"
@@ -47,7 +47,7 @@ class Journal:
     def take(self) -> list[Entry]:
         """The entries since the last call, in order."""
         found: list[Entry] = []
-        while len(found) < MOST_WAITING:
+        while len(found) < MAX_WAITING:
             try:
                 found.append(self._waiting.get_nowait())
             except queue.Empty:

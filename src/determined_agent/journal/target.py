@@ -16,7 +16,7 @@ from determined_agent.journal.load import Metric
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 60.0
 
 
 class CannotStart(Exception):
@@ -48,7 +48,7 @@ class Target(abc.ABC):
         while not self._try(batch):
             if self._ending.wait(pause_s):
                 return False
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, MAX_PAUSE_S)
         return True
 
     def put(self, metrics: Sequence[Metric]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 10.0
+MAX_PAUSE_S = 10.0
 """Well below the pool's `agent_reconnect_wait` (25 s), which starts when the master accepts agents
 again: the tasks of an agent that reconnects later are lost."""
 MAX_DOUBLINGS = 7
@@ -64,4 +64,4 @@ def pause_after_s(failures: int, short_lived: int) -> float:
     """
     failed = min(failures, EAGER_DOUBLINGS) + max(failures - EAGER_ATTEMPTS, 0)
     doublings = max(failed, min(short_lived, SHORT_LIVED_DOUBLINGS))
-    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(doublings, MAX_DOUBLINGS))
+    return min(MAX_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(doublings, MAX_DOUBLINGS))

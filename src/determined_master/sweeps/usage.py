@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_S = 60.0
-LONGEST_SLEEP_S = 600.0
+MAX_SLEEP_S = 600.0
 """Clocks can be set; a day must not be missed because of that."""
 LOOK_S = 30.0
 
@@ -28,7 +28,7 @@ async def aggregate_usage(usage: Usage) -> None:
     while True:
         pause_s = (due_at - clock.now()).total_seconds()
         if pause_s > 0:
-            await asyncio.sleep(min(pause_s, LONGEST_SLEEP_S))
+            await asyncio.sleep(min(pause_s, MAX_SLEEP_S))
             continue
         try:
             count = await usage.sum_up(clock.now())

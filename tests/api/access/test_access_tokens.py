@@ -10,7 +10,7 @@ from tests.api.client import Client
 from tests.api.hidden import ok
 
 from determined_master import clock
-from determined_master.services.access.access_tokens import LONGEST_DAYS, Lives
+from determined_master.services.access.access_tokens import MAX_DAYS, Lives
 
 TOKENS = "/api/v1/tokens"
 
@@ -83,8 +83,8 @@ async def test_a_new_token_lives_as_long_as_the_settings_say(admin: Client) -> N
         (Lives(), "-1", 30),
         (Lives(), "24h", 1),
         (Lives(7, -1), "", 7),
-        (Lives(7, -1), "-1", LONGEST_DAYS),
-        (Lives(-1, -1), "", LONGEST_DAYS),
+        (Lives(7, -1), "-1", MAX_DAYS),
+        (Lives(-1, -1), "", MAX_DAYS),
         (Lives(-1, -1), "8760h", 365),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from determined_master.domain.pods.admission import LONGEST_TEXT, kueue_wait, scheduler_wait, short
+from determined_master.domain.pods.admission import MAX_TEXT, kueue_wait, scheduler_wait, short
 
 W = "waits in kueue's LocalQueue 'lab'"
 
@@ -51,5 +51,5 @@ def test_the_words_of_a_scheduler_are_shown() -> None:
 
 
 def test_long_texts_are_cut() -> None:
-    assert short("x" * 1000) == "x" * LONGEST_TEXT + "..."
-    assert short("x" * LONGEST_TEXT) == "x" * LONGEST_TEXT
+    assert short("x" * 1000) == "x" * MAX_TEXT + "..."
+    assert short("x" * MAX_TEXT) == "x" * MAX_TEXT

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from determined_master.domain.pods.provisioning import (
-    LONGEST_TEXT,
+    MAX_TEXT,
     Answer,
     AnswerCode,
     answer_of,
@@ -48,7 +48,7 @@ def test_the_condition_that_ends_a_request_is_its_answer(conditions, code: Answe
 def test_a_long_text_of_the_autoscaler_is_cut_to_one_line() -> None:
     found = answer_of([condition("Failed", message="no\n capacity " + "x" * 1000)])
     assert found.text.startswith("no capacity xxx")
-    assert len(found.text) <= LONGEST_TEXT + 3
+    assert len(found.text) <= MAX_TEXT + 3
 
 
 @pytest.mark.parametrize("at", ["", "yesterday", "2026-01-01T12:00:00"])

@@ -18,7 +18,7 @@ from determined_master.store.embedded.server import EmbeddedServer
 from determined_master.store.migrate import migrate
 
 AGGREGATES, EVENTS = 8, 40
-KILLS, MOST = 4, 60
+KILLS, MAX_STARTED = 4, 60
 """Each victim gets on by 60 events at most, so that none has ended when it is to be killed."""
 LIMIT_S = 300
 """Three recoveries of a durable server took over a minute on a machine that was busy otherwise."""
@@ -56,7 +56,7 @@ async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
     chance = random.Random(seed)
     ends = []
     for _ in range(KILLS):
-        victim = await asyncio.create_subprocess_exec(*arguments, str(MOST), env=env)
+        victim = await asyncio.create_subprocess_exec(*arguments, str(MAX_STARTED), env=env)
         try:
             # Once it has posted, so that the kill falls into its work and not into its start.
             await _wait_for_news(toy_pool, victim, chance.randrange(1, 80))

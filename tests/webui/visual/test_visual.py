@@ -18,7 +18,7 @@ from tests.webui.visual.screens import SCREENS, Screen
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("webui-visual")]
 
-MOST = 0.002
+MAX_SHARE = 0.002
 """The share of pixels that may differ: an eighth of a line of text."""
 
 
@@ -57,10 +57,12 @@ def test_a_screen_looks_as_its_picture(
         visit.context.close()
     kept = (PICTURES / f"{screen.name}.png").read_bytes()
     share, box = difference(blank, kept, seen)
-    if share > MOST:
+    if share > MAX_SHARE:
         TRACES.mkdir(parents=True, exist_ok=True)
         (TRACES / f"{screen.name}.png").write_bytes(seen)
-    assert share <= MOST, f"{share:.2%} of it differ, within {box}: {TRACES}/{screen.name}.png"
+    assert share <= MAX_SHARE, (
+        f"{share:.2%} of it differ, within {box}: {TRACES}/{screen.name}.png"
+    )
 
 
 def test_a_changed_picture_is_found(blank: Any) -> None:
@@ -68,4 +70,4 @@ def test_a_changed_picture_is_found(blank: Any) -> None:
     kept = (PICTURES / "home.png").read_bytes()
     assert difference(blank, kept, kept) == (0, None)
     share, _ = difference(blank, kept, (PICTURES / "home-dark.png").read_bytes())
-    assert share > MOST
+    assert share > MAX_SHARE

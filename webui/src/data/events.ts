@@ -89,7 +89,7 @@ export function readEvents(filter: EventFilter, before: string, limit: number, s
   return request<EventPage>("GET", `/api/ui/v1/events?${query.toString()}`, signal ? { signal } : {});
 }
 
-const MOST_EXPORTED = 10_000;
+const MAX_EXPORTED = 10_000;
 
 /** Events for a file: all that match, at most 10,000. */
 export async function readAllEvents(filter: EventFilter): Promise<{ events: ClusterEvent[]; isCut: boolean }> {
@@ -100,6 +100,6 @@ export async function readAllEvents(filter: EventFilter): Promise<{ events: Clus
     events.push(...page.events);
     before = page.next;
     if (!page.hasMore) return { events, isCut: false };
-    if (events.length >= MOST_EXPORTED) return { events: events.slice(0, MOST_EXPORTED), isCut: true };
+    if (events.length >= MAX_EXPORTED) return { events: events.slice(0, MAX_EXPORTED), isCut: true };
   }
 }

@@ -70,7 +70,7 @@ async function readAll(): Promise<InteractiveTask[]> {
     answer(api.GET("/api/v1/notebooks", ALL)),
     answer(api.GET("/api/v1/shells", ALL)),
     answer(api.GET("/api/v1/tensorboards", ALL)),
-    readGeneric(`/api/ui/v1/generic-tasks?limit=${MOST_GENERIC}`),
+    readGeneric(`/api/ui/v1/generic-tasks?limit=${MAX_GENERIC}`),
   ]);
   const of = (kind: TaskKind, found: readonly Wire[] | undefined) =>
     (found ?? []).map((each) => taskOf(kind, each));
@@ -100,7 +100,7 @@ function taskOf(kind: TaskKind, wire: Wire): InteractiveTask {
   };
 }
 
-const MOST_GENERIC = 2000;
+const MAX_GENERIC = 2000;
 
 interface WireGeneric extends GenericFacts {
   id: string;

@@ -35,7 +35,7 @@ _STALL_S = 15.0
 _LOOK_S = 300.0
 """Interval of checks for an end that the daemon has not reported."""
 _FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 5.0
+_MAX_PAUSE_S = 5.0
 _SIGNAL_S = 30.0
 """How long sending a signal other than 9 is retried."""
 _WAITING_FOR_DAEMON_NOTE = "{}; the task keeps running if it can, and the agent keeps trying"
@@ -133,7 +133,7 @@ class DockerContainer:
             except DockerUnreachable as error:
                 self._note_once(str(error))
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     async def _has_finished(self, copying: asyncio.Task[None]) -> bool:
         """Wait for a copy while it makes progress; cancel one that stalls."""
@@ -191,7 +191,7 @@ class DockerContainer:
                 self._was_down = True
                 self._note_once(str(error))
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     async def _wait_for_exit_event(self) -> None:
         """Wait for the daemon to report the end, for a limited time."""
@@ -235,7 +235,7 @@ class DockerContainer:
                     return
                 await asyncio.sleep(pause_s)
                 waited_s += pause_s
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     def _note_once(self, reason: str) -> None:
         if not self._has_noted_error:

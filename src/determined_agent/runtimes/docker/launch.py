@@ -50,7 +50,7 @@ DIRECTORY_LABEL = f"{LABEL}directory"
 LAUNCH_RETRY_S = 60.0
 """How long a launch is retried after faults of the machine."""
 _FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 15.0
+_MAX_PAUSE_S = 15.0
 
 ProgressCallback = Callable[[ContainerState], None]
 
@@ -103,7 +103,7 @@ class Launcher:
                     raise
                 output.note(f"{error.failure.message}; trying again in {pause_s:g} s")
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     def _with_image(self, start: ContainerStart) -> ContainerStart:
         """Replace the image by the name that the daemon knows. Raises LaunchFailed."""
@@ -238,7 +238,7 @@ class Launcher:
                 await self.delete(output.docker_id)
             except (DockerApiError, DockerUnreachable):
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
             else:
                 return
 

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 _CHECK_S = 15.0
 _REMOVE_PAUSE_S = 1.0
 _SETTLE_S = 5.0
-_LONGEST_PAUSE_S = 30.0
+_MAX_PAUSE_S = 30.0
 
 
 class DockerRuntime:
@@ -193,7 +193,7 @@ class DockerRuntime:
                     await self._launcher.delete(docker_id)
             except (DockerApiError, DockerUnreachable):
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
             else:
                 if container_id not in self._launcher.unanswered:
                     return

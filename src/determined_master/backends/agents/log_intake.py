@@ -20,7 +20,7 @@ WINDOW = 4
 CONCURRENT_STORES = 4
 
 _FIRST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 30.0
+_MAX_PAUSE_S = 30.0
 
 
 def by_our_clock(batch: LogBatch, ahead_us: int) -> LogBatch:
@@ -87,4 +87,4 @@ class LogIntake:
             except Exception:
                 log.exception("storing output failed", extra={"task": batch.task_id})
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)

@@ -19,7 +19,7 @@ Refusal = Literal["no room", "quota", "price"]
 """Answers of a cloud that concern one offer: another offer may still be had."""
 
 FIRST_COOLDOWN = timedelta(minutes=3)
-LONGEST_COOLDOWN = timedelta(hours=1)
+MAX_COOLDOWN = timedelta(hours=1)
 MARKETS: Mapping[SpotUse, tuple[Market, ...]] = {
     "never": ("on-demand",),
     "prefer": ("spot", "on-demand"),
@@ -196,9 +196,9 @@ def refuse(cooldowns: Cooldowns, offer: Offer, reason: Refusal, now: datetime) -
     before = cooldowns.get(offer.key)
     if before is not None and before.is_at(now):
         return cooldowns  # the same round
-    follows = before is not None and before.at <= now <= before.until + LONGEST_COOLDOWN
+    follows = before is not None and before.at <= now <= before.until + MAX_COOLDOWN
     times = before.times + 1 if before is not None and follows else 1
-    length = min(FIRST_COOLDOWN * 2 ** min(times - 1, 10), LONGEST_COOLDOWN)
+    length = min(FIRST_COOLDOWN * 2 ** min(times - 1, 10), MAX_COOLDOWN)
     return {
         **cooldowns,
         offer.key: Cooldown(reason=reason, at=now, until=now + length, times=times),

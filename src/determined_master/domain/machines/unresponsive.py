@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 FIRST_REST = timedelta(minutes=5)
-LONGEST_REST = timedelta(hours=1)
+MAX_REST = timedelta(hours=1)
 
 
 class Unresponsive(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Unresponsive(msgspec.Struct, frozen=True):
         """No machine is started before; None when none was given up."""
         if self.at is None:
             return None
-        rest: timedelta = min(FIRST_REST * 2 ** min(self.rounds - 1, 10), LONGEST_REST)
+        rest: timedelta = min(FIRST_REST * 2 ** min(self.rounds - 1, 10), MAX_REST)
         return self.at + rest
 
 

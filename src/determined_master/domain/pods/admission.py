@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-LONGEST_TEXT = 300
+MAX_TEXT = 300
 """Characters of another program's text that are shown."""
 
 
@@ -47,7 +47,7 @@ def scheduler_wait(scheduler: str, said: str) -> str:
 def short(text: str) -> str:
     """A text of another program on one line, cut where it is long."""
     line = " ".join(text.split())
-    return f"{line[:LONGEST_TEXT]}..." if len(line) > LONGEST_TEXT else line
+    return f"{line[:MAX_TEXT]}..." if len(line) > MAX_TEXT else line
 
 
 def _is(condition: Mapping[str, Any] | None, status: str) -> bool:

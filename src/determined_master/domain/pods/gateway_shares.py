@@ -17,7 +17,7 @@ from determined_master.domain.pods.gateway_listeners import listener_ports, take
 from determined_master.domain.pods.gateway_ports import PortRange
 
 TIMES_FREE = 4
-MOST_LISTENERS = 64
+MAX_LISTENERS = 64
 """The maximum in the published definition of a Gateway."""
 _NAMED = 3
 
@@ -43,7 +43,7 @@ def use_of(
     gateway: Mapping[str, Any],
     ports: PortRange,
     holders: Mapping[int, str],
-    most_listeners: int = MOST_LISTENERS,
+    most_listeners: int = MAX_LISTENERS,
 ) -> PortUse:
     """Who holds the ports of a range.
 

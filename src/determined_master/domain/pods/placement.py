@@ -21,8 +21,8 @@ from determined_master.domain.pods.selection import (
     untolerated,
 )
 
-MOST_REASONS = 4
-MOST_CHARACTERS = 300
+MAX_REASONS = 4
+MAX_CHARACTERS = 300
 _CORDON = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
 
 
@@ -143,9 +143,9 @@ def summary(misfits: Iterable[Misfit], nodes: int) -> str:
     parts = [
         f"{count}{f' of {nodes} {_nodes(nodes)}' if not n else ''} "
         f"{reason.one if count == 1 else reason.many}"
-        for n, (reason, count) in enumerate(ordered[:MOST_REASONS])
+        for n, (reason, count) in enumerate(ordered[:MAX_REASONS])
     ]
-    left = sum(count for _, count in ordered[MOST_REASONS:])
+    left = sum(count for _, count in ordered[MAX_REASONS:])
     return ", ".join([*parts, *([f"{left} for other reasons"] if left else [])])
 
 
@@ -166,7 +166,7 @@ def _unselected(needs: PodNeeds, node: NodeFacts) -> Misfit | None:
 
 def _cut(text: str) -> str:
     """A part of a user's pod spec, as much of it as fits a line."""
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"
 
 
 def _tainted(needs: PodNeeds, node: NodeFacts) -> Misfit | None:

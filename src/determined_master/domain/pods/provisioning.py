@@ -16,8 +16,8 @@ AnswerCode = Literal["none", "accepted", "retried", "provisioned", "failed", "ex
 """`none`: no answer yet. `retried`: there is no capacity now, and the autoscaler tries again.
 `expired`: the nodes came, and are reserved no more. `revoked`: the nodes are no longer valid."""
 FIRST_PAUSE = timedelta(minutes=1)
-LONGEST_PAUSE = timedelta(hours=1)
-LONGEST_TEXT = 300
+MAX_PAUSE = timedelta(hours=1)
+MAX_TEXT = 300
 """Characters of the autoscaler's text that are shown."""
 _ENDS: tuple[tuple[str, AnswerCode], ...] = (
     ("Failed", "failed"),
@@ -69,7 +69,7 @@ def pause_after(attempt: int) -> timedelta:
     Args:
         attempt: the number of the request that ended, from 1.
     """
-    return min(FIRST_PAUSE * (1 << min(attempt - 1, 10)), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * (1 << min(attempt - 1, 10)), MAX_PAUSE)
 
 
 def sentence(answer: Answer, again_at: datetime | None = None, *, for_admin: bool = False) -> str:
@@ -105,8 +105,8 @@ def _is(condition: Mapping[str, Any] | None, status: str) -> bool:
 
 def _answer(code: AnswerCode, condition: Mapping[str, Any]) -> Answer:
     text = " ".join(str(condition.get("message") or condition.get("reason") or "").split())
-    if len(text) > LONGEST_TEXT:
-        text = f"{text[:LONGEST_TEXT]}..."
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}..."
     return Answer(code, text.rstrip("."), _instant(condition.get("lastTransitionTime")))
 
 

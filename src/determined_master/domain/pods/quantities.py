@@ -19,7 +19,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BYTES = ("memory", "storage", "hugepages-")
 _ZERO = Decimal(0)
-_MOST = Decimal(2**63 - 1)
+_MAX = Decimal(2**63 - 1)
 _LEAST = Decimal("1e-9")
 _EXACT = Context(prec=120)
 
@@ -32,7 +32,7 @@ def quantity(text: Any) -> Decimal:
     found = _FORM.fullmatch(str(text).strip())
     if found is None:
         return _ZERO
-    value = max(-_MOST, min(_MOST, _scaled(Decimal(found[1]), found[2])))
+    value = max(-_MAX, min(_MAX, _scaled(Decimal(found[1]), found[2])))
     return value.quantize(_LEAST, ROUND_CEILING, _EXACT).normalize(_EXACT)
 
 

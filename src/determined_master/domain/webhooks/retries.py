@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 GIVEN_UP_AFTER = timedelta(hours=24)
-LONGEST_PAUSE = timedelta(minutes=5)
+MAX_PAUSE = timedelta(minutes=5)
 TEMPORARY = frozenset({408, 425, 429})
 """Answers below 500 that may be another one later."""
 
@@ -17,4 +17,4 @@ def is_final(status: int) -> bool:
 
 def pause_after(attempts: int) -> timedelta:
     """The pause after so many failures: one second, then always twice as long."""
-    return min(timedelta(seconds=2 ** min(attempts - 1, 20)), LONGEST_PAUSE)
+    return min(timedelta(seconds=2 ** min(attempts - 1, 20)), MAX_PAUSE)

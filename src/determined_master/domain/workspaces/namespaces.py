@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_MOST = {"workspace": 31, "release": 19, "cluster": 4, "id": 6}
+_MAX_LENGTHS = {"workspace": 31, "release": 19, "cluster": 4, "id": 6}
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
@@ -22,10 +22,10 @@ def auto_name(workspace: str, workspace_id: int, release: str, cluster_id: str) 
         A DNS label of at most 63 characters.
     """
     parts = (
-        _clean(workspace)[: _MOST["workspace"]],
-        _clean(release)[: _MOST["release"]],
-        _clean(cluster_id)[: _MOST["cluster"]],
-        str(workspace_id)[-_MOST["id"] :],
+        _clean(workspace)[: _MAX_LENGTHS["workspace"]],
+        _clean(release)[: _MAX_LENGTHS["release"]],
+        _clean(cluster_id)[: _MAX_LENGTHS["cluster"]],
+        str(workspace_id)[-_MAX_LENGTHS["id"] :],
     )
     return "-".join(part.strip("-") for part in parts if part.strip("-"))
 

@@ -22,7 +22,7 @@ _LOOK_S = 10.0
 """The longest sleep, which also finds timers from another process or a restored backup."""
 _LOOK_AT_CLOCK_S = 1.0
 _RETRY_S = 5.0
-_LONGEST_RETRY_S = 3600.0
+_MAX_RETRY_S = 3600.0
 _ATTEMPTS = 10
 """Attempts that meet a defect; afterwards a timer stays for the next master."""
 _PAGE = 200
@@ -151,7 +151,7 @@ class Timers:
             _log.error("gave up a timer until the next start", extra=facts)
             return
         _log.warning("a timer's event failed", extra=facts)
-        wait_s = min(_RETRY_S * 2.0 ** (failures - 1), _LONGEST_RETRY_S)
+        wait_s = min(_RETRY_S * 2.0 ** (failures - 1), _MAX_RETRY_S)
         asyncio.get_running_loop().call_later(wait_s, self._try_again, timer)
 
     def _forget(self, timer: _Timer) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from determined_master.store.db import Database
 
 ONLY_ADMIN_CREATES = "only admin privileged users can create token for own/other users"
-LONGEST_DAYS = 106751
+MAX_DAYS = 106751
 """The lifespan in days of a token that never expires."""
 FOR_EVER = -1
 
@@ -44,9 +44,9 @@ class Lives(msgspec.Struct, frozen=True):
         Raises:
             InvalidArgument: it is no length of time, or longer than allowed.
         """
-        longest = timedelta(days=LONGEST_DAYS if self.max_days < 0 else self.max_days)
+        longest = timedelta(days=MAX_DAYS if self.max_days < 0 else self.max_days)
         if not text:
-            days = LONGEST_DAYS if self.default_days < 0 else self.default_days
+            days = MAX_DAYS if self.default_days < 0 else self.default_days
             return timedelta(days=days)
         if text == str(FOR_EVER):
             return longest

@@ -19,7 +19,7 @@ Fields = dict[str, list[Any]]
 
 MAX_KNOWN = 100_000
 """About 30 MB; the lines of a task that runs have about eight values."""
-LONGEST_KNOWN = 200
+MAX_VALUE_LENGTH = 200
 FOLLOW_EVERY_S = 1.0
 """A follower looks no more often: values are new only when a container starts."""
 
@@ -35,7 +35,7 @@ class KnownValues:
         if len(self.stored) + len(values) > MAX_KNOWN:
             self.stored.clear()
         if len(values) <= MAX_KNOWN:
-            self.stored.update(value for value in values if len(value[-1]) <= LONGEST_KNOWN)
+            self.stored.update(value for value in values if len(value[-1]) <= MAX_VALUE_LENGTH)
 
     def forget(self) -> None:
         """Take no value for stored: some were removed."""

@@ -33,7 +33,7 @@ DEFAULT_POINTS = 1000
 MAX_POINTS = 10_000
 MAX_TRIALS = 100
 DEFAULT_SAMPLE = 25
-SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 1, 3600
+SHORTEST_PERIOD_S, MAX_PERIOD_S = 1, 3600
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -232,7 +232,7 @@ class SeriesReads:
 
     async def _rounds(self, experiment_ids: Sequence[int], period_s: int) -> AsyncIterator[None]:
         """Now and once a period, the last time after all of the experiments have ended."""
-        wait_s = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
+        wait_s = min(max(period_s, SHORTEST_PERIOD_S), MAX_PERIOD_S)
         async with self._db.acquire() as conn:
             await _must_exist(conn, experiment_ids)
         while True:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LOOK_S = 5.0
 """The longest time between two looks at what is due."""
-MOST_AT_ONCE = 200
-MOST_OF_ONE = 4
+MAX_AT_ONCE = 200
+MAX_OF_ONE = 4
 """Deliveries of one webhook at the same time: a slow server holds up no other one."""
 
 
@@ -109,13 +109,13 @@ class Deliveries:
         if not self._is_leading():
             return LOOK_S
         async with self._db.acquire() as conn:
-            heads = await rows.list_heads(conn, 10 * MOST_AT_ONCE)
+            heads = await rows.list_heads(conn, 10 * MAX_AT_ONCE)
         now = clock.now()
         counts = Counter(webhook_id for webhook_id, _ in self._running)
         waits = [LOOK_S]
         for head in heads:
             lane = head.webhook_id, head.lane
-            is_full = len(self._running) >= MOST_AT_ONCE or counts[head.webhook_id] >= MOST_OF_ONE
+            is_full = len(self._running) >= MAX_AT_ONCE or counts[head.webhook_id] >= MAX_OF_ONE
             if lane in self._running or is_full:
                 continue  # the end of a delivery wakes
             if head.due_at > now:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from determined_master.services.webhooks.log_triggers import LogTriggers
     from determined_master.store.db import Conn
 
-MOST_OF_WORKSPACE = 1000
-MOST_WAITING_ALERTS = 1000
+MAX_OF_WORKSPACE = 1000
+MAX_WAITING_ALERTS = 1000
 """Deliveries of one webhook that may wait when an alert is added."""
 MAX_ALERT = 10_000
 """Characters of an alert's title and of its description."""
@@ -71,9 +71,9 @@ class Webhooks:
         new = check_webhook(new, self._allowed)
         async with self._db.acquire() as conn, conn.transaction():
             await _check_place(conn, caller, new.workspace_id)
-            if await webhooks.count_webhooks(conn, new.workspace_id) >= MOST_OF_WORKSPACE:
+            if await webhooks.count_webhooks(conn, new.workspace_id) >= MAX_OF_WORKSPACE:
                 raise ResourceExhausted(
-                    f"a workspace may have at most {MOST_OF_WORKSPACE} webhooks: delete some"
+                    f"a workspace may have at most {MAX_OF_WORKSPACE} webhooks: delete some"
                 )
             webhook_id = await webhooks.next_id(conn)
             new = with_name(new, webhook_id)
@@ -154,7 +154,7 @@ class Webhooks:
             if trial_id and await trials.find_experiment_id(conn, trial_id) != experiment_id:
                 raise NotFound(f"trial '{trial_id}' not found in experiment '{experiment_id}'")
             now = clock.now()
-            most = MOST_WAITING_ALERTS
+            most = MAX_WAITING_ALERTS
             full = await deliveries.insert_alert(conn, experiment_id, trial_id, alert, now, most)
         self._deliveries.wake()
         if full:

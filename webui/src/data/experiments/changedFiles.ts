@@ -20,8 +20,8 @@ export interface Changes {
 }
 
 /** Past this many files of equal size their contents are not read. */
-const MOST_READ = 300;
-const MOST_BYTES = 1_000_000;
+const MAX_READ = 300;
+const MAX_BYTES = 1_000_000;
 
 export function useChangedFiles(before: number, after: number) {
   return useQuery({
@@ -37,10 +37,10 @@ async function readChanges(before: number, after: number): Promise<Changes> {
   if (before === after) return { changed: [], count: paths.length };
   const read = (id: number, sizes: Sizes, path: string) => {
     const size = sizes.get(path);
-    return size === undefined ? undefined : size > MOST_BYTES ? `(${size} bytes)` : textOf(id, path);
+    return size === undefined ? undefined : size > MAX_BYTES ? `(${size} bytes)` : textOf(id, path);
   };
   const texts = await Promise.all(
-    paths.slice(0, MOST_READ).map(async (path) => ({
+    paths.slice(0, MAX_READ).map(async (path) => ({
       path,
       before: await read(before, old, path),
       after: await read(after, now, path),

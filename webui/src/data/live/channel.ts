@@ -3,7 +3,7 @@ import { LiveConnection, type Listener, type LiveStatus, type Makers } from "./c
 import type { LiveMode } from "./plan";
 
 /** The master takes 64 topics on a connection. */
-export const MOST_TOPICS = 60;
+export const MAX_TOPICS = 60;
 
 export class LiveChannel {
   /** The first stays; its status is that of the channel. */
@@ -39,8 +39,8 @@ export class LiveChannel {
   }
 
   /** Whether all that happens to a topic from now on comes to those who subscribe to it. */
-  hears(name: string): boolean {
-    return this.connections.some((each) => each.hears(name));
+  isConfirmed(name: string): boolean {
+    return this.connections.some((each) => each.isConfirmed(name));
   }
 
   getStatus = (): LiveStatus => this.first.status;
@@ -70,7 +70,7 @@ export class LiveChannel {
 
   private placeOf(name: string, cursor: string | undefined): LiveConnection {
     const shared = cursor === undefined && this.connections.find((each) => each.has(name));
-    const free = () => this.connections.find((each) => !each.has(name) && each.size < MOST_TOPICS);
+    const free = () => this.connections.find((each) => !each.has(name) && each.size < MAX_TOPICS);
     return shared || (free() ?? this.added());
   }
 

@@ -5,8 +5,8 @@
  * attempt sends the cursors, so that no frame is missed. The master takes one subscription of a
  * topic on a connection; `channel.ts` gives a second one with its own cursor another connection.
  */
-import { nextWay, pauseMs, waitingMode, type LiveMode, type Way } from "./plan";
-import { rememberWay, wayToBegin } from "./way";
+import { nextTransport, pauseMs, waitingMode, type LiveMode, type Transport } from "./plan";
+import { firstTransport, rememberTransport } from "./transport";
 
 export type Op = "snapshot" | "upsert" | "delete" | "append" | "reset" | "error";
 
@@ -33,13 +33,13 @@ export interface Makers {
   events(topics: readonly (readonly [name: string, cursor: string])[]): EventSource;
 }
 
-interface Carried {
+interface Subscription {
   listeners: Set<Listener>;
   cursor: string | undefined;
   /** The master sends nothing more: the topic was refused, or its log has ended. */
-  isOver: boolean;
-  /** A frame came: what happens from now on comes too. */
-  isHeard: boolean;
+  isEnded: boolean;
+  /** The master has sent a frame of the topic, so it sends later ones too. */
+  isConfirmed: boolean;
 }
 
 const OPEN = 1;
@@ -53,11 +53,11 @@ const OPEN_LIMIT_MS = 15_000;
 
 export class LiveConnection {
   status: LiveStatus = { mode: "idle", heardAt: 0, retryAt: 0 };
-  private topics = new Map<string, Carried>();
+  private topics = new Map<string, Subscription>();
   private socket: WebSocket | undefined;
   private events: EventSource | undefined;
   private failures = 0;
-  private way: Way = wayToBegin();
+  private transport: Transport = firstTransport();
   private wasOpen = false;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private openTimer: ReturnType<typeof setTimeout> | undefined;
@@ -79,20 +79,21 @@ export class LiveConnection {
   }
 
   /** Whether the master has confirmed the topic. */
-  hears(name: string): boolean {
-    return this.topics.get(name)?.isHeard ?? false;
+  isConfirmed(name: string): boolean {
+    return this.topics.get(name)?.isConfirmed ?? false;
   }
 
   subscribe(name: string, listener: Listener, cursor?: string): () => void {
-    const carried = this.topics.get(name);
-    if (carried && !carried.isOver) {
-      carried.listeners.add(listener);
-      return () => this.leave(name, carried, listener);
+    const last = this.topics.get(name);
+    if (last && !last.isEnded) {
+      last.listeners.add(listener);
+      return () => this.leave(name, last, listener);
     }
-    const begun: Carried = { listeners: new Set([...(carried?.listeners ?? []), listener]), cursor, isOver: false, isHeard: false };
-    this.topics.set(name, begun);
+    const listeners = new Set([...(last?.listeners ?? []), listener]);
+    const subscription: Subscription = { listeners, cursor, isEnded: false, isConfirmed: false };
+    this.topics.set(name, subscription);
     this.announce("subscribe", name);
-    return () => this.leave(name, begun, listener);
+    return () => this.leave(name, subscription, listener);
   }
 
   /** Try now, in place of the next pause. */
@@ -109,10 +110,10 @@ export class LiveConnection {
     this.set({ mode, retryAt: 0 });
   }
 
-  private leave(name: string, carried: Carried, listener: Listener): void {
-    // A later subscription of the same name has taken over the listeners of one that was over.
-    const current = this.topics.get(name) ?? carried;
-    carried.listeners.delete(listener);
+  private leave(name: string, subscription: Subscription, listener: Listener): void {
+    // A later subscription of the same name has taken over the listeners of one that had ended.
+    const current = this.topics.get(name) ?? subscription;
+    subscription.listeners.delete(listener);
     current.listeners.delete(listener);
     if (current.listeners.size > 0 || !this.topics.delete(name)) return;
     this.announce("unsubscribe", name);
@@ -136,7 +137,7 @@ export class LiveConnection {
     clearTimeout(this.retryTimer);
     this.set({ mode: waitingMode(this.failures, this.wasOpen), retryAt: 0 });
     try {
-      if (nextWay(this.failures, this.way) === "events") this.openEvents();
+      if (nextTransport(this.failures, this.transport) === "events") this.openEvents();
       else this.openSocket();
     } catch {
       this.failed();
@@ -150,7 +151,7 @@ export class LiveConnection {
     socket.onopen = () => {
       if (this.socket !== socket) return;
       this.succeeded("socket");
-      for (const [name] of this.wanted()) this.send("subscribe", name);
+      for (const [name] of this.activeTopics()) this.send("subscribe", name);
     };
     socket.onmessage = (message) => {
       if (this.socket === socket) this.receive(String(message.data));
@@ -164,9 +165,9 @@ export class LiveConnection {
   }
 
   private openEvents(): void {
-    const wanted = this.wanted();
-    if (wanted.length === 0) return;
-    const events = this.make.events(wanted.map(([name, { cursor }]) => [name, cursor ?? ""] as const));
+    const topics = this.activeTopics();
+    if (topics.length === 0) return;
+    const events = this.make.events(topics.map(([name, { cursor }]) => [name, cursor ?? ""] as const));
     this.events = events;
     this.limit();
     events.onopen = () => {
@@ -180,7 +181,7 @@ export class LiveConnection {
       if (this.events !== events) return;
       this.drop();
       // A stream ends when all of its topics have ended.
-      if (this.wanted().length > 0 || this.status.mode !== "sse") this.failed();
+      if (this.activeTopics().length > 0 || this.status.mode !== "sse") this.failed();
     };
   }
 
@@ -199,17 +200,17 @@ export class LiveConnection {
     this.openTimer = setTimeout(() => this.failed(), OPEN_LIMIT_MS);
   }
 
-  private wanted(): [string, Carried][] {
-    return [...this.topics].filter(([, { isOver }]) => !isOver);
+  private activeTopics(): [string, Subscription][] {
+    return [...this.topics].filter(([, { isEnded }]) => !isEnded);
   }
 
-  private succeeded(way: Way): void {
+  private succeeded(transport: Transport): void {
     clearTimeout(this.openTimer);
     this.failures = 0;
-    this.way = way;
-    rememberWay(way);
+    this.transport = transport;
+    rememberTransport(transport);
     this.wasOpen = true;
-    this.set({ mode: way === "socket" ? "live" : "sse", heardAt: Date.now(), retryAt: 0 });
+    this.set({ mode: transport === "socket" ? "live" : "sse", heardAt: Date.now(), retryAt: 0 });
     this.watch();
   }
 
@@ -252,20 +253,20 @@ export class LiveConnection {
       if (frame.op === "error" && codeOf(frame) === 401) this.refused();
       return;
     }
-    const carried = this.topics.get(frame.topic);
-    if (!carried) return;
+    const subscription = this.topics.get(frame.topic);
+    if (!subscription) return;
     if (frame.op === "error" && isPassing(codeOf(frame))) {
-      setTimeout(() => this.again(frame.topic, carried), AGAIN_MS);
+      setTimeout(() => this.again(frame.topic, subscription), AGAIN_MS);
       return;
     }
-    carried.isHeard = true;
-    if (frame.cursor) carried.cursor = frame.cursor;
-    if (frame.op === "error" || hasEnded(frame)) carried.isOver = true;
-    [...carried.listeners].forEach((listener) => listener(frame));
+    subscription.isConfirmed = true;
+    if (frame.cursor) subscription.cursor = frame.cursor;
+    if (frame.op === "error" || hasEnded(frame)) subscription.isEnded = true;
+    [...subscription.listeners].forEach((listener) => listener(frame));
   }
 
-  private again(name: string, carried: Carried): void {
-    if (this.topics.get(name) === carried && !carried.isOver) this.announce("subscribe", name);
+  private again(name: string, subscription: Subscription): void {
+    if (this.topics.get(name) === subscription && !subscription.isEnded) this.announce("subscribe", name);
   }
 
   private set(change: Partial<LiveStatus>): void {

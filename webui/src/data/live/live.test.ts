@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { LiveChannel, MOST_TOPICS } from "./channel";
+import { LiveChannel, MAX_TOPICS } from "./channel";
 import type { Frame } from "./connection";
-import { eventsPath, GIVEN_UP, nextWay, pauseMs, SOCKET_ATTEMPTS, waitingMode } from "./plan";
+import { eventsPath, GIVEN_UP, nextTransport, pauseMs, SOCKET_ATTEMPTS, waitingMode } from "./plan";
 
 class FakeSocket {
   readyState = 0;
@@ -97,8 +97,8 @@ afterEach(() => void vi.useRealTimers());
 
 describe("the plan of a connection", () => {
   it("tries sockets first, then both in turn, and begins with what worked last", () => {
-    expect([0, 1, 2, 3, 4].map((failures) => nextWay(failures, "socket"))).toEqual(["socket", "socket", "events", "socket", "events"]);
-    expect([0, 1, 2].map((failures) => nextWay(failures, "events"))).toEqual(["events", "socket", "events"]);
+    expect([0, 1, 2, 3, 4].map((failures) => nextTransport(failures, "socket"))).toEqual(["socket", "socket", "events", "socket", "events"]);
+    expect([0, 1, 2].map((failures) => nextTransport(failures, "events"))).toEqual(["events", "socket", "events"]);
   });
 
   it("waits longer after each failure, within a bound", () => {
@@ -179,7 +179,7 @@ describe("the channel over a WebSocket", () => {
 
   it("opens another connection when the master takes no more topics on one", () => {
     const live = channel();
-    for (let id = 0; id < MOST_TOPICS + 1; id++) live.subscribe(`metrics:${id}`, () => undefined);
+    for (let id = 0; id < MAX_TOPICS + 1; id++) live.subscribe(`metrics:${id}`, () => undefined);
     expect(sockets).toHaveLength(2);
   });
 
@@ -278,7 +278,7 @@ describe("the channel without WebSockets", () => {
   });
 
   it("begins a new session with a socket", () => {
-    sessionStorage.setItem("det-live-way", "nonsense");
+    sessionStorage.setItem("det-live-transport", "nonsense");
     channel().subscribe("me", () => undefined);
     expect([sockets.length, streams.length]).toEqual([1, 0]);
   });
@@ -316,12 +316,12 @@ describe("the channel without WebSockets", () => {
     const live = channel();
     const leave = live.subscribe("exp:1", () => undefined);
     last(sockets).open();
-    expect(live.hears("exp:1")).toBe(false);
+    expect(live.isConfirmed("exp:1")).toBe(false);
     last(sockets).give({ topic: "exp:1", op: "snapshot" });
-    expect(live.hears("exp:1")).toBe(true);
-    expect(live.hears("exp:2")).toBe(false);
+    expect(live.isConfirmed("exp:1")).toBe(true);
+    expect(live.isConfirmed("exp:2")).toBe(false);
     leave();
-    expect(live.hears("exp:1")).toBe(false);
+    expect(live.isConfirmed("exp:1")).toBe(false);
   });
 
   it("asks again for a topic that the master cannot give now, and not for one that was left", async () => {

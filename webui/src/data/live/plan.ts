@@ -1,30 +1,30 @@
-/** Which way a connection takes next, how long it waits before, and what the page says meanwhile. */
+/** The transport of the next connection, the pause before it, and what the page says in the pause. */
 
 /** A WebSocket, or the same frames as Server-Sent Events. */
-export type Way = "socket" | "events";
+export type Transport = "socket" | "events";
 
 /** `connecting` is the first attempt; `reconnecting` follows a lost connection. */
 export type LiveMode = "idle" | "connecting" | "live" | "sse" | "reconnecting" | "polling";
 
-/** So often a WebSocket is tried before Server-Sent Events; then both take turns. */
+/** Attempts with a WebSocket before Server-Sent Events; then both take turns. */
 export const SOCKET_ATTEMPTS = 2;
-/** After so many failures in a row the page stops to call itself interrupted: queries poll. */
+/** Failures in a row after which the page no longer says "interrupted": queries poll. */
 export const GIVEN_UP = 8;
 const FIRST_PAUSE_MS = 500;
-const MOST_PAUSE_MS = 15_000;
+const MAX_PAUSE_MS = 15_000;
 
 /**
- * The way of the next attempt, after `failures` in a row. It begins with the way that carried the
- * last connection: behind a proxy without WebSockets, events come back at once.
+ * The transport of the next attempt, after `failures` in a row. The first is that of the
+ * last connection, because behind a proxy without WebSockets, events come back at once.
  */
-export function nextWay(failures: number, last: Way): Way {
+export function nextTransport(failures: number, last: Transport): Transport {
   const turn = last === "events" ? failures : failures - SOCKET_ATTEMPTS;
   return turn >= 0 && turn % 2 === 0 ? "events" : "socket";
 }
 
 /** Milliseconds before the next attempt. */
 export function pauseMs(failures: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 6), MOST_PAUSE_MS);
+  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 6), MAX_PAUSE_MS);
 }
 
 /** The mode between and during attempts. */

@@ -17,7 +17,7 @@ import { NO_FILTER, shows, type LogFilter, type LogLine, type LogPage, type LogS
 
 /** How far the times of neighbouring lines may be out of order. */
 const SLACK_MS = 3000;
-const MOST = 64_000;
+const MAX_BATCH = 64_000;
 /** The live channel has this long to confirm a subscription. */
 const CONFIRM_MS = 4000;
 const FOUND = 300;
@@ -115,9 +115,9 @@ async function fullPage(
     const lines = await read(String(limit));
     const kept = lines.filter(wanted);
     const all = lines.length < limit;
-    if (all || kept.length >= count || (kept.length > 0 && limit >= MOST))
+    if (all || kept.length >= count || (kept.length > 0 && limit >= MAX_BATCH))
       return { lines: kept.slice(0, count), end: all && kept.length <= count };
-    if (limit >= 16 * MOST) return { lines: [], end: true };
+    if (limit >= 16 * MAX_BATCH) return { lines: [], end: true };
   }
 }
 

@@ -6,7 +6,7 @@ import { answer, api, type Schemas } from "@/api/client";
 export type Role = Schemas["Role"];
 export type Group = Schemas["GroupSearchResult"];
 
-const MOST = 500;
+const MAX_GROUPS = 500;
 
 export const groupKeys = {
   groups: () => ["groups"] as const,
@@ -23,7 +23,7 @@ export function useGroups(userId?: number, enabled = true) {
       (
         await answer(
           api.POST("/api/v1/groups/search", {
-            body: { limit: MOST, ...(userId === undefined ? {} : { userId }) },
+            body: { limit: MAX_GROUPS, ...(userId === undefined ? {} : { userId }) },
           }),
         )
       ).groups ?? [],
@@ -51,7 +51,7 @@ export function useAssignableRoles(workspaceId: number, enabled = true) {
       (
         await answer(
           api.POST("/api/v1/roles/search/by-assignability", {
-            body: { limit: MOST, ...(workspaceId ? { workspaceId } : {}) },
+            body: { limit: MAX_GROUPS, ...(workspaceId ? { workspaceId } : {}) },
           }),
         )
       ).roles ?? [],

@@ -1,6 +1,6 @@
 /** Samples of system metrics as series: one of each name, agent and device. */
 import { wireNumber } from "@/data/format/numbers";
-import { MOST_NON_FINITE, rebucketed } from "@/data/series/merge";
+import { MAX_NON_FINITE, rebucketed } from "@/data/series/merge";
 import type { TrialSeries } from "@/data/series/types";
 
 export type SampleKind = "system" | "timing" | "misc";
@@ -60,7 +60,7 @@ function seriesOf({ labels, points }: { labels: NonNullable<SampleBatch["labels"
     max: [],
     n: [],
     time: x,
-    nonFinite: others.slice(0, MOST_NON_FINITE).map(([at, value]) => ({ x: at, value: String(value) })),
+    nonFinite: others.slice(0, MAX_NON_FINITE).map(([at, value]) => ({ x: at, value: String(value) })),
     nonFiniteCount: others.length,
     withoutX: 0,
   };

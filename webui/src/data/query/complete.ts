@@ -18,7 +18,7 @@ export interface Completion {
 /** Values by column: states, users, pools, tags. */
 export type KnownValues = Readonly<Record<string, readonly string[]>>;
 
-const MOST = 12;
+const MAX_PROPOSALS = 12;
 const STATES = ["running", "queued", "paused", "completed", "error", "canceled", "stopping_canceled"];
 
 export function complete(text: string, cursor: number, fields: Fields, known: KnownValues): Completion {
@@ -48,7 +48,7 @@ export function proposeNames(word: string, fields: Fields): Proposal[] {
     .map(({ text, field }) => ({ text, field, score: scoreOf(small, text, field.label, field.column) }))
     .filter(({ score, field }) => score > 0 && field.type !== "array")
     .sort((a, b) => b.score - a.score || a.text.length - b.text.length)
-    .slice(0, MOST)
+    .slice(0, MAX_PROPOSALS)
     .map(({ text, field }) => ({
       text: (/[\s()":=<>!~,]/.test(text) ? quote(text) : text) + (field.type === "number" ? "" : ":"),
       label: text,
@@ -62,7 +62,7 @@ function ofValues(values: readonly string[], piece: string, hint: string): Propo
     .map((value) => ({ value, score: scoreOf(small, value) }))
     .filter(({ score, value }) => score > 0 && value.toLowerCase() !== small)
     .sort((a, b) => b.score - a.score)
-    .slice(0, MOST)
+    .slice(0, MAX_PROPOSALS)
     .map(({ value }) => ({ text: `${/[\s()",]/.test(value) ? quote(value) : value} `, label: value, hint }));
 }
 

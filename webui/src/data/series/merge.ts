@@ -3,7 +3,7 @@ import { wireNumber } from "@/data/format/numbers";
 
 import type { LiveReports, SeriesAxis, TrialSeries } from "./types";
 
-export const MOST_NON_FINITE = 1000;
+export const MAX_NON_FINITE = 1000;
 
 /** One value of a metric; `x` is undefined where its report has none on the axis. */
 export interface Point {
@@ -52,7 +52,7 @@ export function appended(series: TrialSeries, points: readonly Point[], buckets:
       end = x;
     } else {
       next.nonFiniteCount += 1;
-      if (next.nonFinite.length < MOST_NON_FINITE) next.nonFinite.push({ x, value: String(value) });
+      if (next.nonFinite.length < MAX_NON_FINITE) next.nonFinite.push({ x, value: String(value) });
     }
   }
   return next.x.length > 2 * buckets ? rebucketed(next, buckets) : next;

@@ -3,19 +3,19 @@ import { answer, api, request, type Schemas } from "@/api/client";
 import { ApiError } from "@/api/errors";
 import { wireNumber } from "@/data/format/numbers";
 
-import { MOST_NON_FINITE } from "./merge";
+import { MAX_NON_FINITE } from "./merge";
 import type { MetricId, SeriesAxis, SeriesQuery, TrialSeries } from "./types";
 
-const MOST_TRIALS = 100;
-const MOST_METRICS = 24;
+const MAX_TRIALS = 100;
+const MAX_METRICS = 24;
 
 /** A master that lacks the route is not asked again. */
 let missing = false;
 
 export async function readSeries(query: SeriesQuery, signal?: AbortSignal): Promise<TrialSeries[]> {
   const parts: Promise<TrialSeries[]>[] = [];
-  for (const trialIds of chunks(query.trialIds, MOST_TRIALS))
-    for (const metrics of chunks(query.metrics, MOST_METRICS))
+  for (const trialIds of chunks(query.trialIds, MAX_TRIALS))
+    for (const metrics of chunks(query.metrics, MAX_METRICS))
       parts.push(readPart({ ...query, trialIds, metrics }, signal));
   return (await Promise.all(parts)).flat();
 }
@@ -128,7 +128,7 @@ export function seriesOf(
       continue;
     }
     series.nonFiniteCount += 1;
-    if (series.nonFinite.length < MOST_NON_FINITE) series.nonFinite.push({ x, value: String(value) });
+    if (series.nonFinite.length < MAX_NON_FINITE) series.nonFinite.push({ x, value: String(value) });
   }
   return series;
 }

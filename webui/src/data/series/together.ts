@@ -7,9 +7,9 @@ import { readSeries } from "./read";
 import type { MetricId, SeriesQuery, TrialSeries } from "./types";
 
 /** Metrics of one request: the first charts do not wait for all of them. */
-const MOST_TOGETHER = 12;
+const MAX_TOGETHER = 12;
 /** Buckets of one request, of all of its series. */
-const MOST_BUCKETS = 200_000;
+const MAX_BUCKETS = 200_000;
 
 interface Caller {
   metrics: readonly MetricId[];
@@ -41,7 +41,7 @@ export function makeReader(read: Read = readSeries): Read {
         const { callers } = waiting.get(key) as Waiting;
         waiting.delete(key);
         const lines = query.trialIds.length * query.buckets;
-        const most = Math.max(1, Math.min(MOST_TOGETHER, Math.floor(MOST_BUCKETS / Math.max(1, lines))));
+        const most = Math.max(1, Math.min(MAX_TOGETHER, Math.floor(MAX_BUCKETS / Math.max(1, lines))));
         for (const part of parts(callers, most)) void send(read, query, part);
       });
     });

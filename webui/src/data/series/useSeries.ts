@@ -24,7 +24,7 @@ const GATHER_MS = 200;
 /** So long the first reading waits for its topics: one that begins before must be repeated. */
 const CONFIRM_MS = 150;
 /** A connection has 64 topics. Charts of more running trials are read again from time to time. */
-const MOST_FOLLOWED = 48;
+const MAX_FOLLOWED = 48;
 
 export interface SeriesOptions extends SeriesQuery {
   liveTrialIds?: readonly number[];
@@ -40,7 +40,7 @@ export function useSeries(options: SeriesOptions) {
   const key = useMemo(() => ["series", text] as const, [text]);
   const liveIds = options.liveTrialIds ?? [];
   const poll = usePollInterval(POLL_MS);
-  const isFollowed = enabled && liveIds.length <= MOST_FOLLOWED;
+  const isFollowed = enabled && liveIds.length <= MAX_FOLLOWED;
   const topics = isFollowed ? liveIds.map((id) => `metrics:${id}`).join(" ") : "";
   const [reads, setReads] = useState(topics === "");
   const query = useQuery({
@@ -48,7 +48,7 @@ export function useSeries(options: SeriesOptions) {
     queryFn: ({ signal }) => readTogether({ trialIds, metrics, x, range, buckets }, signal),
     enabled: enabled && reads && trialIds.length > 0 && metrics.length > 0,
     placeholderData: keepPreviousData,
-    refetchInterval: liveIds.length === 0 ? false : liveIds.length > MOST_FOLLOWED ? 2 * POLL_MS : poll,
+    refetchInterval: liveIds.length === 0 ? false : liveIds.length > MAX_FOLLOWED ? 2 * POLL_MS : poll,
     staleTime: 10_000,
   });
 
@@ -67,7 +67,7 @@ export function useSeries(options: SeriesOptions) {
       return;
     }
     const names = topics.split(" ");
-    const silent = new Set(names.filter((topic) => !live.hears(topic)));
+    const silent = new Set(names.filter((topic) => !live.isConfirmed(topic)));
     if (silent.size === 0) read();
     const limit = setTimeout(read, CONFIRM_MS);
     const reports: LiveReports[] = [];

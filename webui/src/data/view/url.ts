@@ -28,8 +28,8 @@ export interface ListState extends ViewState {
 }
 
 export const PARAMS = ["q", "sort", "cols", "pins", "w", "group", "base", "open", "sel", "peek", "at"] as const;
-const MOST_IN_URL = 500;
-const MOST_OPEN_IN_URL = 100;
+const MAX_IN_URL = 500;
+const MAX_OPEN_IN_URL = 100;
 
 export function listState(base: ViewState): ListState {
   return { ...base, selected: [], all: false, peek: "", at: 0, open: [] };
@@ -53,9 +53,9 @@ export function encodeList(state: ListState, base: ViewState, into?: URLSearchPa
   put("w", widths.length ? join(widths.map(([id, width]) => `${id}@${width}`)) : undefined);
   put("group", state.group === base.group ? undefined : state.group);
   put("base", state.baseline === base.baseline ? undefined : state.baseline);
-  const open = state.open.slice(0, MOST_OPEN_IN_URL);
+  const open = state.open.slice(0, MAX_OPEN_IN_URL);
   put("open", open.length ? join(open.map((key) => `.${key}`)) : undefined);
-  const selected = state.selected.slice(0, MOST_IN_URL);
+  const selected = state.selected.slice(0, MAX_IN_URL);
   put("sel", state.all ? `all${selected.map((id) => `-${id}`).join("")}` : selected.length ? selected.join("-") : undefined);
   put("peek", state.peek || undefined);
   put("at", state.at > 0 ? String(state.at) : undefined);
@@ -75,14 +75,14 @@ export function decodeList(params: URLSearchParams, base: ViewState): ListState 
     columns: cols === null ? base.columns : nonEmpty(applyDelta(base.columns, split(cols)), base.columns),
     pinned: pins === null ? base.pinned : split(pins),
     widths: { ...base.widths, ...decodeWidths(params.get("w") ?? "") },
-    selected: sel.split("-").filter((id) => id !== "" && id !== "all").slice(0, MOST_IN_URL),
+    selected: sel.split("-").filter((id) => id !== "" && id !== "all").slice(0, MAX_IN_URL),
     all,
     peek: params.get("peek") ?? "",
     at: Number.isInteger(at) && at > 0 ? at : 0,
     group: params.get("group") ?? base.group,
     baseline: params.get("base") ?? base.baseline,
     // Each key has a mark before it: that of the group without a value is empty.
-    open: split(params.get("open") ?? "").map((key) => key.replace(/^\./, "")).slice(0, MOST_OPEN_IN_URL),
+    open: split(params.get("open") ?? "").map((key) => key.replace(/^\./, "")).slice(0, MAX_OPEN_IN_URL),
   };
 }
 

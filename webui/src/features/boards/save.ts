@@ -23,7 +23,7 @@ export interface Store {
   change(id: number, version: number, change: BoardChange): Promise<Board>;
 }
 
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** @throws ApiError what the master refuses for other reasons than an old version. */
 export async function saveText({ base, text }: Draft, { read, change }: Store): Promise<Saved> {
@@ -35,7 +35,7 @@ export async function saveText({ base, text }: Draft, { read, change }: Store): 
       const board = await change(base.id, version, { text: wanted, panels: panelsOf(splitBoard(wanted)) });
       return { kind: isMerged ? "merged" : "saved", board };
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 409 || attempt >= MOST_ATTEMPTS) throw error;
+      if (!(error instanceof ApiError) || error.status !== 409 || attempt >= MAX_ATTEMPTS) throw error;
     }
     const theirs = await read(base.id);
     const merge = mergeTexts(base.text, text, theirs.text);

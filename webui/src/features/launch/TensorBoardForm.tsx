@@ -12,13 +12,13 @@ import { Time } from "@/ui/text/Time";
 import styles from "./Launch.module.css";
 import { useTensorBoard } from "./useTensorBoard";
 
-const MOST_RECENT = 10;
+const MAX_RECENT = 10;
 
 /** A TensorBoard of experiments and runs by their ids; the user's last experiments are offered. */
 export default function TensorBoardForm({ onClose }: { onClose(): void }) {
   const user = useUser();
   const open = useTensorBoard();
-  const recent = (useRecent(user.id).data ?? []).filter((each) => !each.unmanaged).slice(0, MOST_RECENT);
+  const recent = (useRecent(user.id).data ?? []).filter((each) => !each.unmanaged).slice(0, MAX_RECENT);
   const [experiments, setExperiments] = useState("");
   const [runs, setRuns] = useState("");
   const [isBusy, setBusy] = useState(false);

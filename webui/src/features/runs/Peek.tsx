@@ -20,7 +20,7 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
   const value = item.fields["searcherMetricsVal"];
   const hparams = leaves(item.hparams);
   const all = lastValues(item.metrics);
-  const metrics = all.slice(0, MOST);
+  const metrics = all.slice(0, MAX_METRICS);
   return (
     <aside className={styles.peek} aria-label={`${table === "run" ? "Trial" : "Experiment"} ${item.id}`}>
       <div className={styles.head}>
@@ -58,7 +58,7 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
           <section>
             <h3>Metrics, last value</h3>
             <Facts facts={metrics.map(([name, number]) => [name, <Num key={name} value={number} />])} />
-            {all.length > MOST && <p className="hint">The first {MOST} of {plural(all.length, "metric")}. The page of the {table === "run" ? "trial" : "experiment"} has all of them.</p>}
+            {all.length > MAX_METRICS && <p className="hint">The first {MAX_METRICS} of {plural(all.length, "metric")}. The page of the {table === "run" ? "trial" : "experiment"} has all of them.</p>}
           </section>
         )}
         {hparams.length > 0 && (
@@ -72,14 +72,14 @@ export function Peek({ item, table, onClose }: { item: Item; table: Table; onClo
   );
 }
 
-const MOST = 60;
+const MAX_METRICS = 60;
 
 function leaves(value: unknown, prefix = "", depth = 0): [string, unknown][] {
   if (typeof value !== "object" || value === null || Array.isArray(value) || depth > 6)
     return prefix ? [[prefix, Array.isArray(value) ? JSON.stringify(value) : value]] : [];
   return Object.entries(value)
     .flatMap(([key, each]) => leaves(each, prefix ? `${prefix}.${key}` : key, depth + 1))
-    .slice(0, MOST);
+    .slice(0, MAX_METRICS);
 }
 
 function lastValues(summary: unknown): [string, number][] {

@@ -50,7 +50,7 @@ const keyOf = (item: Item) => item.id;
 /** The other actions are in a menu. */
 const IN_SIGHT: ReadonlySet<string> = new Set(["pause", "resume", "archive"]);
 /** A TensorBoard reads the files of each at its start. */
-const MOST_ON_BOARD = 100;
+const MAX_ON_BOARD = 100;
 
 export interface RunListProps {
   table: Table;
@@ -134,11 +134,11 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
     void navigate(table === "run" ? `/compare?runs=${ids}` : `/compare?experiments=${ids}`);
   };
   const rights = useRights();
-  const openTensorBoard = useTensorBoard();
-  const openBoard = (items: readonly Item[]) => void openTensorBoard(boardSources(items, table), workspaceId);
+  const startTensorBoard = useTensorBoard();
+  const openTensorBoard = (items: readonly Item[]) => void startTensorBoard(boardSources(items, table), workspaceId);
   const board = async () => {
     try {
-      openBoard(await chosenItems(selection, { table, projectId, filter, rows: wanted }));
+      openTensorBoard(await chosenItems(selection, { table, projectId, filter, rows: wanted }));
     } catch (error) {
       toast.failed("Read the selection", error);
     }
@@ -212,7 +212,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
                 ? { label: "Clear the baseline", icon: "flag", onSelect: () => change({ baseline: "" }) }
                 : { label: "Compare all with it (baseline)", icon: "flag", onSelect: () => change({ baseline: String(item.id) }) },
               "separator",
-              ...startEntries(item, table, rights, openBoard),
+              ...startEntries(item, table, rights, openTensorBoard),
               "separator",
               ...bulk.menuOf(item),
             ]}
@@ -243,7 +243,7 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
                 mayOpenBoard(workspaceId, rights) && {
                   label: "Open TensorBoard",
                   icon: "chart" as const,
-                  disabledReason: count > MOST_ON_BOARD ? `At most ${MOST_ON_BOARD} are shown at once.` : undefined,
+                  disabledReason: count > MAX_ON_BOARD ? `At most ${MAX_ON_BOARD} are shown at once.` : undefined,
                   onSelect: () => void board(),
                 },
                 ...bulk.actions

@@ -124,7 +124,7 @@ export function useLiveItems(wanted: Wanted, rows: LiveRows, isGrouped = false) 
 }
 
 /** The master reads at most 200 conditions of a filter. */
-const MOST_ASKED = 150;
+const MAX_ASKED = 150;
 
 /** How many runs that the list has not read yet match its filter; the master counts them. */
 function useFresh({ table, projectId, filter, sort }: Wanted, rows: LiveRows) {
@@ -144,7 +144,7 @@ function useFresh({ table, projectId, filter, sort }: Wanted, rows: LiveRows) {
 
   const ask = useCallback(async () => {
     due.current = undefined;
-    const asked = [...ids.current].slice(-MOST_ASKED);
+    const asked = [...ids.current].slice(-MAX_ASKED);
     // Ids of runs that were there when the list was read are no news, whether they match or not.
     newest.current ??= await newestBefore({ table, projectId, filter, sort }, rows);
     const news = asked.filter((id) => id > (newest.current ?? 0));

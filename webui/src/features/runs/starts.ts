@@ -11,7 +11,7 @@ type Known = Pick<Rights, "may" | "mayAnywhere">;
 
 const DETACHED = "It is detached: it runs outside of this cluster.";
 
-export function startEntries(item: Item, table: Table, rights: Known, openBoard: (items: readonly Item[]) => void): MenuEntry[] {
+export function startEntries(item: Item, table: Table, rights: Known, openTensorBoard: (items: readonly Item[]) => void): MenuEntry[] {
   const isPart = table === "run" && item.isMultitrial;
   const page = isPart ? `/experiments/${item.experimentId}/trials/${item.id}/overview` : `/experiments/${item.experimentId}/overview`;
   const allowed = mayStart(item, rights);
@@ -24,7 +24,7 @@ export function startEntries(item: Item, table: Table, rights: Known, openBoard:
       label: "Open TensorBoard",
       icon: "chart",
       disabledReason: item.unmanaged ? DETACHED : undefined,
-      onSelect: () => openBoard([item]),
+      onSelect: () => openTensorBoard([item]),
     },
   ];
 }

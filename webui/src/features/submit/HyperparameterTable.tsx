@@ -11,7 +11,7 @@ import type { Editing } from "./editing";
 import { useTyping } from "./fields";
 import styles from "./Submit.module.css";
 
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 
 /** One row each hyperparameter: its type, and its value, its choices or its range. */
 export function HyperparameterTable({ editing }: { editing: Editing }) {
@@ -33,14 +33,14 @@ export function HyperparameterTable({ editing }: { editing: Editing }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, MOST_ROWS).map((row) => (
+            {rows.slice(0, MAX_ROWS).map((row) => (
               <Row key={row.name} row={row} editing={editing} isGrid={isGrid} />
             ))}
           </tbody>
         </table>
       )}
-      {rows.length > MOST_ROWS && (
-        <p className="hint">{plural(rows.length - MOST_ROWS, "more hyperparameter")} are in the YAML.</p>
+      {rows.length > MAX_ROWS && (
+        <p className="hint">{plural(rows.length - MAX_ROWS, "more hyperparameter")} are in the YAML.</p>
       )}
       <AddRow editing={editing} rows={rows} />
     </fieldset>
@@ -49,7 +49,7 @@ export function HyperparameterTable({ editing }: { editing: Editing }) {
 
 /** Paths whose problems the rows show. */
 export function shownHyperparameters(editing: Editing): Path[] {
-  const rows = rowsOf(valueAt(editing.draft, ["hyperparameters"])).slice(0, MOST_ROWS);
+  const rows = rowsOf(valueAt(editing.draft, ["hyperparameters"])).slice(0, MAX_ROWS);
   return rows.map((row) => ["hyperparameters", ...row.path]);
 }
 

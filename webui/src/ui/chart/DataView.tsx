@@ -8,7 +8,7 @@ import { placeText } from "./math/summary";
 import type { Trace } from "./math/trace";
 import type { Range, XAxis } from "./types";
 
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 export function DataView({
   title,
@@ -22,7 +22,7 @@ export function DataView({
   within: Range;
 }) {
   const { columns, rows } = dataTable(traces, axis, within);
-  const step = Math.max(1, Math.ceil(rows.length / MOST_ROWS));
+  const step = Math.max(1, Math.ceil(rows.length / MAX_ROWS));
   const shown = rows.filter((_, i) => i % step === 0 || i === rows.length - 1);
   return (
     <div className={styles.dataView}>

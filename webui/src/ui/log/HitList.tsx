@@ -11,7 +11,7 @@ import type { Rows } from "./rows";
 import type { Hits } from "./search";
 import type { LogLine, LogQuery, LogSource } from "./types";
 
-const MOST = 500;
+const MAX_HITS = 500;
 
 export function HitList({
   rows,
@@ -42,7 +42,7 @@ export function HitList({
     }
   };
   const valid = whole?.query === query ? whole : undefined;
-  const shown = hits.rows.slice(-MOST);
+  const shown = hits.rows.slice(-MAX_HITS);
   return (
     <aside className={styles.panel} aria-label="Hits">
       <div className={styles.panelHead}>
@@ -75,8 +75,8 @@ export function HitList({
             ))}
       </ol>
       {valid?.lines && <p className="hint">{plural(valid.lines.length, "line")} of the whole log.</p>}
-      {!valid?.lines && hits.rows.length > MOST && (
-        <p className="hint">The newest {formatNumber(MOST)} of {formatNumber(hits.rows.length)}.</p>
+      {!valid?.lines && hits.rows.length > MAX_HITS && (
+        <p className="hint">The newest {formatNumber(MAX_HITS)} of {formatNumber(hits.rows.length)}.</p>
       )}
     </aside>
   );

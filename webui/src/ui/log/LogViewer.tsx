@@ -232,7 +232,7 @@ function useDownload(source: LogSource, name: string): (() => void) | undefined 
 }
 
 /** Pages back until the line of the address is loaded. */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 function useTarget(
   target: string | undefined,
@@ -251,6 +251,6 @@ function useTarget(
     if (index >= 0) {
       done.current = id;
       goTo(index);
-    } else if (feed.state.hasOlder && !feed.state.loading && pages.current++ < MOST_PAGES) void feed.older();
+    } else if (feed.state.hasOlder && !feed.state.loading && pages.current++ < MAX_PAGES) void feed.older();
   }, [id, rows, feed, goTo, version]);
 }

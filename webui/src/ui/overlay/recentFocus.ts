@@ -3,12 +3,12 @@
  * one that is still there. The entry of a menu that opened it is gone by then; the menu's button, or
  * the table, comes next.
  */
-const MOST = 12;
+const MAX_RECENT = 12;
 
 let recent: HTMLElement[] = [];
 
 document.addEventListener("focusin", ({ target }) => {
-  if (target instanceof HTMLElement) recent = [target, ...recent.filter((each) => each !== target)].slice(0, MOST);
+  if (target instanceof HTMLElement) recent = [target, ...recent.filter((each) => each !== target)].slice(0, MAX_RECENT);
 });
 
 export function recentFocus(): readonly HTMLElement[] {

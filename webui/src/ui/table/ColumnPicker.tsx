@@ -10,7 +10,7 @@ import styles from "./DataTable.module.css";
 import type { Column } from "./types";
 
 /** A project may have 5,000 columns: the search narrows what is drawn. */
-const MOST_DRAWN = 200;
+const MAX_DRAWN = 200;
 
 /** Shows and hides columns. */
 export function ColumnPicker<R>({
@@ -56,7 +56,7 @@ function Choices<R>({
   const found = columns.filter(
     (each) => each.header.toLowerCase().includes(word) || each.id.toLowerCase().includes(word),
   );
-  const drawn = found.slice(0, MOST_DRAWN);
+  const drawn = found.slice(0, MAX_DRAWN);
   const groups = [...new Set(drawn.map((each) => each.group ?? ""))];
   const setAll = (on: boolean) =>
     onState(drawn.reduce((next, each) => withColumn(next, each.id, on), state));
@@ -84,7 +84,7 @@ function Choices<R>({
       </div>
       <p className="hint" role="status">
         {found.length === columns.length ? plural(columns.length, "column") : `${groupDigits(String(found.length))} of ${plural(columns.length, "column")}`}
-        {found.length > drawn.length && `; the first ${MOST_DRAWN} are listed. Type a part of the name.`}
+        {found.length > drawn.length && `; the first ${MAX_DRAWN} are listed. Type a part of the name.`}
       </p>
       <div className="row">
         {word && found.length > 0 && (

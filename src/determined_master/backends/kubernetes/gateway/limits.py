@@ -10,7 +10,7 @@ from determined_master.backends.kubernetes.client import (
     KubernetesRefused,
     KubernetesUnreachable,
 )
-from determined_master.domain.pods.gateway_shares import MOST_LISTENERS
+from determined_master.domain.pods.gateway_shares import MAX_LISTENERS
 
 SCHEMA = "/openapi/v3/apis/gateway.networking.k8s.io/v1"
 """Every account may read it; Kubernetes has it from 1.24 on."""
@@ -21,7 +21,7 @@ async def most_listeners(api: KubernetesApi) -> int:
     try:
         return _most_of(await api.call("GET", SCHEMA))
     except (KubernetesRefused, KubernetesUnreachable):
-        return MOST_LISTENERS
+        return MAX_LISTENERS
 
 
 def _most_of(document: Json) -> int:
@@ -29,8 +29,8 @@ def _most_of(document: Json) -> int:
         kinds = schema.get("x-kubernetes-group-version-kind") or ()
         if any(one.get("kind") == "Gateway" for one in kinds):
             listeners = _part(schema, "properties", "spec", "properties", "listeners")
-            return int(listeners.get("maxItems") or MOST_LISTENERS)
-    return MOST_LISTENERS
+            return int(listeners.get("maxItems") or MAX_LISTENERS)
+    return MAX_LISTENERS
 
 
 def _part(document: Json, *keys: str) -> dict[str, Any]:

@@ -57,8 +57,8 @@ REFRESH_S = 60.0
 """How often the Gateway is compared with the pods where nothing is known to have changed."""
 HELD_S = 120.0
 """How long a lease stays without its pod after the last order to create that."""
-_MOST_CONFLICTS = 20
-_MOST_TOLD = 200
+_MAX_CONFLICTS = 20
+_MAX_TOLD = 200
 
 
 class GatewayPorts:
@@ -183,7 +183,7 @@ class GatewayPorts:
             if pod.report.container_id != wanted.container_id
             for port in pod.gateway_ports.values()
         }
-        for _ in range(_MOST_CONFLICTS):
+        for _ in range(_MAX_CONFLICTS):
             found = await self._read(gateway)
             change = lease_ports(found, wanted, gateway.ports, reserved)
             use = self._use_of(found, gateway, self._most_listeners)
@@ -258,7 +258,7 @@ class GatewayPorts:
     def _tell(self, text: str) -> None:
         """Log a text once."""
         if text not in self._told:
-            if len(self._told) >= _MOST_TOLD:
+            if len(self._told) >= _MAX_TOLD:
                 self._told.clear()
             self._told.add(text)
             log.warning("%s", text)

@@ -39,7 +39,7 @@ BATCH_BYTES = 512 * 1024
 IDLE_S = 900.0
 """Time without data after which a log is opened again: its connection may be lost."""
 _QUEUE = 8
-_LONGEST_PAUSE_S = 15.0
+_MAX_PAUSE_S = 15.0
 _T = TypeVar("_T")
 
 
@@ -127,14 +127,14 @@ class PodLog:
                 reason = str(error)
             else:
                 await self._wait_for_stop(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
                 continue
             now_s = clock.monotonic_s()
             failing_since_s = failing_since_s or now_s
             if was_stopped and now_s - failing_since_s > self._times.output_s:
                 return reason
             await (asyncio.sleep(pause_s) if was_stopped else self._wait_for_stop(pause_s))
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     async def _read_once(self, place: LogPosition) -> None:
         """Read the log from a line that is copied, or its beginning, to where the server ends it.
@@ -237,7 +237,7 @@ class PodLog:
             except Exception:
                 log.exception("storing output failed", extra={"task": self._source.task_id})
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
 
 def _parts(lines: list[PodLogLine]) -> Iterator[list[PodLogLine]]:

@@ -27,7 +27,7 @@ import time
 from urllib.parse import urlsplit
 
 PATIENCE_S = 600.0
-LONGEST_PAUSE_S = 15.0
+MAX_PAUSE_S = 15.0
 CALL_S = 60.0
 WAKE_S = 0.5
 MARK = "files of the task: "
@@ -166,7 +166,7 @@ def fetch(order: str) -> bytes:
                 "WARNING",
             )
         time.sleep(pause_s)
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        pause_s = min(2 * pause_s, MAX_PAUSE_S)
 
 
 def get(url: str, order: str) -> tuple[int, str, bytes]:

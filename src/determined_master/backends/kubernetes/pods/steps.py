@@ -24,7 +24,7 @@ from determined_wire.agent_link import ContainerReport, LogBatch
 log = logging.getLogger(__name__)
 
 ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
-_LONGEST_PAUSE_S = 15.0
+_MAX_PAUSE_S = 15.0
 
 
 @dataclass
@@ -100,7 +100,7 @@ class PodSteps:
                 except Exception:
                     log.exception("a pod's state was not stored", extra={"pod": entry.seen.name})
                     await asyncio.sleep(pause_s)
-                    pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                    pause_s = min(2 * pause_s, _MAX_PAUSE_S)
                 else:
                     entry.reported = number
         finally:
@@ -149,7 +149,7 @@ class PodSteps:
             except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
         entry.remover = None
         if entry.is_gone:
             self._forgotten(entry)

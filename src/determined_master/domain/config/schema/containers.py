@@ -13,7 +13,7 @@ from determined_master.domain.config.schema.values import ValueType, expected, t
 Rule = Callable[[dict[str, Any], str, ProblemReport], None]
 """Checks a read object and reports contradictions under its path."""
 
-LONGEST_KEY = 80
+MAX_KEY_LENGTH = 80
 """The longest object that an error shows unchanged."""
 
 
@@ -255,8 +255,8 @@ def unknown_key(key: Any, known: Mapping[str, Any], *, has_hint: bool = True) ->
     Cost: the search for the nearest key takes longer than reading a hundred valid keys.
     """
     name = str(key)
-    if len(name) > LONGEST_KEY:
-        return f'additionalProperties "{name[:LONGEST_KEY]}…" not allowed'
+    if len(name) > MAX_KEY_LENGTH:
+        return f'additionalProperties "{name[:MAX_KEY_LENGTH]}…" not allowed'
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if has_hint else ()
     hint = f'; did you mean "{near[0]}"?' if near else ""
     return f'additionalProperties "{name}" not allowed{hint}'

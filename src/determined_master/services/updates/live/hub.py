@@ -50,7 +50,7 @@ MAX_CONNECTIONS_A_USER = 256
 MAX_TOPICS = 64
 """Of one connection."""
 TICK_S = 0.25
-LONGEST_TICK_S = 1.0
+MAX_TICK_S = 1.0
 REST = 8
 """How many times as long as it has worked the loop rests."""
 BYTES_A_S = 16 * 2**20
@@ -265,7 +265,7 @@ class LiveUpdates:
                 await self._deliver()
                 self._channels.sweep()
                 rest_s = max(TICK_S, REST * worked_s, sending_s)
-                await asyncio.sleep(min(rest_s, LONGEST_TICK_S))
+                await asyncio.sleep(min(rest_s, MAX_TICK_S))
         finally:
             stop()
             self._is_listening.clear()

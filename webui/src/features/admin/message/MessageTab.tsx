@@ -19,7 +19,7 @@ type Message = Schemas["ClusterMessage"];
 
 const PATH = "/api/v1/master/cluster_message" as const;
 const KEY = ["cluster-message"] as const;
-const MOST = 250;
+const MAX_LENGTH = 250;
 
 export default function MessageTab() {
   const query = useQuery({
@@ -128,7 +128,7 @@ function Editor({ message }: { message: Message | null }) {
           if (!refusal) void save();
         }}
       >
-        <TextArea label="Message" hint={`${text.length} of ${MOST} characters`} maxLength={MOST} value={text} onChange={(event) => setText(event.target.value)} />
+        <TextArea label="Message" hint={`${text.length} of ${MAX_LENGTH} characters`} maxLength={MAX_LENGTH} value={text} onChange={(event) => setText(event.target.value)} />
         <div className="row" style={{ gap: 12, alignItems: "end" }}>
           <Segments
             label="Start"

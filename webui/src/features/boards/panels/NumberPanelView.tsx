@@ -12,7 +12,7 @@ import { useFields, usePanelRuns, useWanted } from "./useRuns";
 import { columnOf, withValue } from "./wanted";
 
 /** Means and sums read so many runs, the newest. */
-const MOST_READ = 500;
+const MAX_READ = 500;
 /** A few more than one: values that are not finite are passed over. */
 const FOR_ONE = 20;
 
@@ -36,7 +36,7 @@ export function NumberPanelView({ panel, projectId }: { panel: NumberPanel; proj
   const base = "wanted" in wanted && !isPending ? wanted.wanted : undefined;
   const isCount = panel.of === "count";
   const asked = base && (isCount ? base : field ? withValue(base, field) : undefined);
-  const query = usePanelRuns(asked, isCount ? 1 : isOne || panel.of === "latest" ? FOR_ONE : MOST_READ);
+  const query = usePanelRuns(asked, isCount ? 1 : isOne || panel.of === "latest" ? FOR_ONE : MAX_READ);
   const reason = isPending
     ? undefined
     : "reason" in wanted

@@ -17,9 +17,9 @@ const FIGURES: readonly Figure[] = ["count", "min", "max", "mean", "median", "su
 const AXES = ["batches", "epochs", "relative", "time"];
 const LEVELS = ["all", "warning", "error"] as const;
 /** A chart overlays at most so many runs. */
-export const MOST_LINES = 50;
-export const MOST_ROWS = 200;
-const MOST_IDS = 100;
+export const MAX_LINES = 50;
+export const MAX_ROWS = 200;
+const MAX_IDS = 100;
 
 export function readPanel(kind: string, body: readonly string[], line: number): { panel: Panel } | { problems: Problem[] } {
   if (!isKind(kind))
@@ -60,7 +60,7 @@ class Reader {
           name,
           source: this.source(),
           x: this.axis(),
-          limit: this.number("limit", 10, 1, MOST_LINES),
+          limit: this.number("limit", 10, 1, MAX_LINES),
           sort: this.text("sort"),
           height: this.number("height", 240, 120, 800),
         };
@@ -71,7 +71,7 @@ class Reader {
           kind: "runs",
           source: this.source(),
           columns: this.list("columns"),
-          limit: this.number("limit", 20, 1, MOST_ROWS),
+          limit: this.number("limit", 20, 1, MAX_ROWS),
           sort: this.text("sort"),
         };
       case "number": {
@@ -85,7 +85,7 @@ class Reader {
           ...shared,
           kind: "story",
           ...this.thing(),
-          last: this.number("last", 20, 1, MOST_ROWS),
+          last: this.number("last", 20, 1, MAX_ROWS),
           level: this.choice("level", LEVELS, "all"),
         };
     }
@@ -113,8 +113,8 @@ class Reader {
       this.add("project", `project goes with query; ${given[0]} names things of any project.`);
     if (this.text("runs")) {
       const ids = this.list("runs").map(Number);
-      if (ids.length > MOST_IDS || !ids.every(isId))
-        this.add("runs", `runs takes 1 to ${MOST_IDS} ids of trials with commas between them: runs: 12, 13`);
+      if (ids.length > MAX_IDS || !ids.every(isId))
+        this.add("runs", `runs takes 1 to ${MAX_IDS} ids of trials with commas between them: runs: 12, 13`);
       return { by: "runs", ids };
     }
     if (this.text("experiment")) return { by: "experiment", id: this.id("experiment") };

@@ -12,7 +12,7 @@ import { rampColour } from "@/ui/chart/palette";
 import type { Ink } from "@/ui/chart/plot/theme";
 
 const ROW_PX = 18;
-const MOST_PX = 420;
+const MAX_PX = 420;
 const AROUND_PX = 54;
 const LABEL_PX = 150;
 /** With fewer, the lines of a chart show it. */
@@ -20,7 +20,7 @@ export const LEAST_DEVICES = 4;
 
 export function DeviceStrip({ series }: { series: readonly SystemSeries[] }) {
   const names = useMemo(() => series.map(lineNames(series)), [series]);
-  const height = Math.min(MOST_PX, series.length * ROW_PX) + AROUND_PX;
+  const height = Math.min(MAX_PX, series.length * ROW_PX) + AROUND_PX;
   const layout = useCallback(
     (width: number, tall: number, ink: Ink): Drawing => {
       const plain = areaOf(width, tall);

@@ -77,7 +77,7 @@ function ParallelView({ experimentId, names, ...shared }: HpCharts & { experimen
       <ParallelChart {...shared} highlight={marked} onHighlight={setMarked} onSelection={setInside} />
       <Card flush>
         <PlainTable label="Trials of the parallel coordinates" columns={["Trial", metric, ...names]}>
-        {shownRuns.slice(0, MOST_ROWS).map((run) => (
+        {shownRuns.slice(0, MAX_ROWS).map((run) => (
           <tr key={run.id} onMouseEnter={() => setMarked(run.id)} onMouseLeave={() => setMarked(undefined)}>
             <td>
               <Link to={`/experiments/${experimentId}/trials/${run.id}/overview`}>{run.id}</Link>
@@ -94,16 +94,16 @@ function ParallelView({ experimentId, names, ...shared }: HpCharts & { experimen
         ))}
         </PlainTable>
       </Card>
-      {shownRuns.length > MOST_ROWS && (
+      {shownRuns.length > MAX_ROWS && (
         <p className="hint">
-          The best {MOST_ROWS} of {shownRuns.length} trials.
+          The best {MAX_ROWS} of {shownRuns.length} trials.
         </p>
       )}
     </div>
   );
 }
 
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 
 /** The best first; runs without a value last. */
 export function byValue(runs: readonly HpRun[], smallerIsBetter: boolean): HpRun[] {

@@ -62,13 +62,13 @@ export function groupingFields({ byName }: Fields): Field[] {
 /** Numbers that name a thing have no mean. */
 export const NAMES: ReadonlySet<string> = new Set(["id", "experimentId", "projectId", "forkedFrom", "localId"]);
 /** The master sums up at most so many. */
-const MOST_COLUMNS = 40;
+const MAX_COLUMNS = 40;
 
 /** The shown columns that have figures. */
 export function figureColumns(shown: readonly string[], { byName }: Fields, by: string): string[] {
   return shown
     .filter((column) => column !== by && !NAMES.has(column) && byName.get(column)?.type === "number")
-    .slice(0, MOST_COLUMNS);
+    .slice(0, MAX_COLUMNS);
 }
 
 /** The condition that the runs of a group meet. */

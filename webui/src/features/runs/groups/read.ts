@@ -23,7 +23,7 @@ interface WireGroups {
 
 const PAGE = 1000;
 /** Runs that are grouped in the browser. */
-export const MOST_HERE = 5000;
+export const MAX_HERE = 5000;
 
 let missing = false;
 
@@ -75,7 +75,7 @@ export function fromWire({ groups, total, runs }: WireGroups): Groups {
 
 async function firstRuns(wanted: Wanted, signal: AbortSignal) {
   const items = [];
-  for (let offset = 0; offset < MOST_HERE; offset += PAGE) {
+  for (let offset = 0; offset < MAX_HERE; offset += PAGE) {
     const { rows, total } = await fetchItems(wanted, offset, PAGE, signal);
     items.push(...rows);
     if (rows.length === 0 || offset + PAGE >= total) break;

@@ -17,7 +17,7 @@ import { useGroupedRows } from "./useGroupedRows";
 
 const isHead = (item: Item) => item.group !== undefined;
 /** With more open groups, their first pages alone are many requests. */
-const MOST_OPENED = 50;
+const MAX_OPENED = 50;
 
 export function useGroupedTable({
   list,
@@ -77,7 +77,7 @@ export function useGroupedTable({
       "separator",
       {
         label: "Open all groups",
-        disabledReason: all.length > MOST_OPENED ? `There are more than ${MOST_OPENED}.` : undefined,
+        disabledReason: all.length > MAX_OPENED ? `There are more than ${MAX_OPENED}.` : undefined,
         onSelect: () => change({ open: all.map(({ key }) => key) }),
       },
       { label: "Close all groups", disabledReason: state.open.length === 0 ? "All are closed." : undefined, onSelect: () => change({ open: [] }) },

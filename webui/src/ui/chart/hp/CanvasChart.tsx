@@ -45,7 +45,7 @@ export interface CanvasChartProps {
 }
 
 const NEAR = 18;
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 export function CanvasChart(props: CanvasChartProps) {
   const { title, summary, height, layout, table, empty, onDrag } = props;
@@ -153,13 +153,13 @@ function DataRows({ title, table }: { title: string; table: CanvasChartProps["ta
   return (
     <div className={chart.dataView}>
       <PlainTable label={`${title}, data`} columns={table.columns}>
-        {table.rows.slice(0, MOST_ROWS).map((row, i) => (
+        {table.rows.slice(0, MAX_ROWS).map((row, i) => (
           <tr key={i}>
             {row.map((value, j) => (j === 0 ? <th key={j} scope="row">{value}</th> : <td key={j} className="number">{value ?? ""}</td>))}
           </tr>
         ))}
       </PlainTable>
-      {table.rows.length > MOST_ROWS && <p className="hint">The CSV file has all {table.rows.length} rows.</p>}
+      {table.rows.length > MAX_ROWS && <p className="hint">The CSV file has all {table.rows.length} rows.</p>}
     </div>
   );
 }

@@ -6,11 +6,11 @@ import { axisName, type Numbers, type Smoothing, type XAxis } from "../types";
 import type { Hit } from "./nearest";
 import type { Trace } from "./trace";
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export function summaryOf(title: string, traces: readonly Trace[], axis: XAxis): string {
   if (traces.length === 0) return `${title}: no data.`;
-  const named = traces.slice(0, MOST_NAMED).map(traceSummary);
+  const named = traces.slice(0, MAX_NAMED).map(traceSummary);
   const rest = traces.length - named.length;
   return [
     `${title} over ${axisName(axis).toLowerCase()}, ${plural(traces.length, "line")}.`,

@@ -15,7 +15,7 @@ export interface Scene {
 }
 
 /** Bands are drawn for few series only: more of them hide each other. */
-const MOST_BANDS = 12;
+const MAX_BANDS = 12;
 const DOTS_UP_TO = 40;
 
 export function drawScene(pen: Pen, frame: Frame, scene: Scene, ink: Ink): void {
@@ -24,7 +24,7 @@ export function drawScene(pen: Pen, frame: Frame, scene: Scene, ink: Ink): void 
   const traces = [...scene.traces].sort((a, b) => a.width - b.width);
   pen.clipped(frame, () => {
     for (const mark of marks) if (mark.kind === "pause") drawPause(pen, frame, mark, ink);
-    const isCrowded = traces.length > MOST_BANDS;
+    const isCrowded = traces.length > MAX_BANDS;
     if (scene.bands && !isCrowded)
       for (const trace of traces) pen.fill((sink) => bandPath(sink, frame, trace), trace.colour, 0.16);
     for (const trace of traces) if (trace.raw) drawLine(pen, frame, trace, trace.raw, 0.25);

@@ -136,7 +136,7 @@ export function extremesPath(sink: Sink, frame: Frame, { x, y, low, high }: Trac
 }
 
 /** Buckets at most so many pixels wide are drawn as columns: a stroke of them takes seconds. */
-const MOST_COLUMN = 4;
+const MAX_COLUMN = 4;
 
 /**
  * The line through the buckets in range as columns between the lowest and the highest value of
@@ -147,7 +147,7 @@ export function extremeColumns(frame: Frame, trace: Trace): number[] | undefined
   const { x, y, low, high, width: thick, dash } = trace;
   const [first, last] = indicesIn(x, frame.x);
   const span = last > first ? (toX(frame, x[last] as number) - toX(frame, x[first] as number)) / (last - first) : 0;
-  if (!low || !high || span > MOST_COLUMN || last <= first) return undefined;
+  if (!low || !high || span > MAX_COLUMN || last <= first) return undefined;
   const columns: number[] = [];
   let before: readonly [number, number] | undefined;
   for (let i = first; i <= last; i++) {
@@ -166,7 +166,7 @@ export function extremeColumns(frame: Frame, trace: Trace): number[] | undefined
     const left = toX(frame, x[i] as number);
     const next = i < last ? toX(frame, x[i + 1] as number) : left + span;
     const height = Math.max(thick, bottom - top);
-    if (isInked(left, dash)) columns.push(left, (top + bottom - height) / 2, Math.max(thick, Math.min(next - left, MOST_COLUMN)), height);
+    if (isInked(left, dash)) columns.push(left, (top + bottom - height) / 2, Math.max(thick, Math.min(next - left, MAX_COLUMN)), height);
   }
   return columns;
 }

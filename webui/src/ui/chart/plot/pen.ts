@@ -36,7 +36,7 @@ export interface Pen {
  * Segments of a line that are drawn at once. The outline of a long zigzag crosses itself all over,
  * and rasterizers take ten times as long for it as for its pieces.
  */
-const MOST_SEGMENTS = 16;
+const MAX_SEGMENTS = 16;
 
 /** Strokes a line in pieces, each from the end of the one before. */
 export class Pieces implements Sink {
@@ -82,7 +82,7 @@ export class CanvasPen implements Pen {
     // Dashes begin anew with each piece, and two round ends show where a line is translucent.
     ctx.lineCap = dash.length === 0 && alpha === 1 ? "round" : "butt";
     ctx.setLineDash(dash as number[]);
-    const pieces = new Pieces(ctx, dash.length === 0 ? MOST_SEGMENTS : Infinity);
+    const pieces = new Pieces(ctx, dash.length === 0 ? MAX_SEGMENTS : Infinity);
     draw(pieces);
     pieces.end();
     ctx.setLineDash([]);
