@@ -50,13 +50,13 @@ def find_aws_notice(url: str) -> str:
     Raises:
         OSError: the service does not answer.
     """
-    found = ask_aws(url, "meta-data/spot/instance-action")
-    if found:
-        action = _decoded(found, _InstanceAction())
+    answer = ask_aws(url, "meta-data/spot/instance-action")
+    if answer:
+        action = _decoded(answer, _InstanceAction())
         return f"AWS will {action.action} this spot machine{_at(action.time)}"
-    found = ask_aws(url, "meta-data/events/recommendations/rebalance")
-    if found:
-        since = _at(_decoded(found, _Rebalance()).notice_time)
+    answer = ask_aws(url, "meta-data/events/recommendations/rebalance")
+    if answer:
+        since = _at(_decoded(answer, _Rebalance()).notice_time)
         return f"AWS advised{since} to leave this spot machine, which it will probably end soon"
     return ""
 

@@ -113,13 +113,13 @@ class Supervisor:
             if record.epoch > self._epoch:
                 self._cluster_id, self._epoch = record.cluster_id, record.epoch
             entry = self._add(record, directory)
-            found = await self._runtime.attach(directory, record)
-            if isinstance(found, Exit):
-                self._end(entry, found)
+            handle = await self._runtime.attach(directory, record)
+            if isinstance(handle, Exit):
+                self._end(entry, handle)
             else:
-                entry.handle = found
-                self._step(entry, states.Launched(found.addresses()))
-                entry.task = asyncio.create_task(self._watch(entry, found))
+                entry.handle = handle
+                self._step(entry, states.Launched(handle.addresses()))
+                entry.task = asyncio.create_task(self._watch(entry, handle))
         await self._runtime.sweep(frozenset(self._entries))
         for directory in unreadable:  # nothing runs there any more
             self._remove_files(directory)
@@ -273,11 +273,11 @@ class Supervisor:
         When the master gives an agent up, it may assign its slots again, and the returning agent
         must first kill the containers there.
         """
-        wanted = set(entry.record.device_uuids)
+        devices = set(entry.record.device_uuids)
         for earlier in list(self._entries.values()):
             if earlier is entry:
                 return
-            if wanted.isdisjoint(earlier.record.device_uuids) or earlier.task is None:
+            if devices.isdisjoint(earlier.record.device_uuids) or earlier.task is None:
                 continue
             if earlier.container.state != "TERMINATED":
                 log.info(

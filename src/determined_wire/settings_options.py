@@ -96,11 +96,11 @@ def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[O
         if extra.get("is_derived"):
             continue
         if choices := extra.get("choices"):
-            found: dict[tuple[str, ...], Option] = {}
+            by_path: dict[tuple[str, ...], Option] = {}
             for chosen in choices.structs.values():
                 for option in options(chosen, here):
-                    found.setdefault(option.path, option)
-            yield from found.values()
+                    by_path.setdefault(option.path, option)
+            yield from by_path.values()
         elif isinstance(inner, inspect.StructType):
             yield from options(inner.cls, here)
         else:

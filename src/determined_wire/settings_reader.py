@@ -29,7 +29,7 @@ class SettingsError(Exception):
         return cls("\n".join(lines))
 
 
-class Given(NamedTuple):
+class SettingValue(NamedTuple):
     """The text of a flag or variable, and which one gave it."""
 
     text: str
@@ -43,10 +43,10 @@ class SettingsParser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         # Otherwise the value after an unknown flag would be reported as an unknown command.
-        known = self._all_flags()
+        flags = self._all_flags()
         for flag in (word.partition("=")[0] for word in args if word.startswith("--")):
-            if flag not in known:
-                self.error(f"there is no option {flag}{suggestion(flag, known)}")
+            if flag not in flags:
+                self.error(f"there is no option {flag}{suggestion(flag, flags)}")
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -57,11 +57,11 @@ class SettingsParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{error.message}{near}") from None
 
     def _all_flags(self) -> set[str]:
-        found = set(self._option_string_actions)
+        flags = set(self._option_string_actions)
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found.update(*(below._option_string_actions for below in action.choices.values()))
-        return found
+                flags.update(*(below._option_string_actions for below in action.choices.values()))
+        return flags
 
 
 def add_flag(parser: Any, option: Option, *short: str) -> None:
@@ -79,19 +79,19 @@ def add_flag(parser: Any, option: Option, *short: str) -> None:
     )
 
 
-def given_flags(known: Iterable[Option], parsed: argparse.Namespace) -> dict[str, Given]:
+def given_flags(declared: Iterable[Option], parsed: argparse.Namespace) -> dict[str, SettingValue]:
     """Return the flags of a parsed command line, by the names of their options."""
-    found = {}
-    for option in known:
+    values = {}
+    for option in declared:
         text = getattr(parsed, _dest(option), None)
         if text is not None:
-            found[option.name] = Given(text, option.flag)
-    return found
+            values[option.name] = SettingValue(text, option.flag)
+    return values
 
 
 def overrides(
-    cls: type[msgspec.Struct], env: Mapping[str, str], flags: Mapping[str, Given]
-) -> Iterator[tuple[Option, Given]]:
+    cls: type[msgspec.Struct], env: Mapping[str, str], flags: Mapping[str, SettingValue]
+) -> Iterator[tuple[Option, SettingValue]]:
     """Yield the options that a flag or a variable gives, which override the file.
 
     Args:
@@ -102,11 +102,11 @@ def overrides(
     for option in options(cls):
         if not option.is_scalar:
             continue
-        given = flags.get(option.name)
-        if given is None and env.get(option.variable):
-            given = Given(env[option.variable], option.variable)
-        if given is not None:
-            yield option, given
+        value = flags.get(option.name)
+        if value is None and env.get(option.variable):
+            value = SettingValue(env[option.variable], option.variable)
+        if value is not None:
+            yield option, value
 
 
 def read_text(path: str, *, is_explicit: bool) -> str | None:
@@ -142,15 +142,15 @@ def options_in(value: Any, path: str) -> dict[str, Any]:
     return value
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, names: Iterable[str]) -> str:
     """Return a question for the known words that are similar to one; empty if none are."""
-    near = difflib.get_close_matches(word, sorted(known), 2)
+    near = difflib.get_close_matches(word, sorted(names), 2)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def similar_option(name: str, known: Iterable[str]) -> str:
+def similar_option(name: str, names: Iterable[str]) -> str:
     """Return the known option that is most similar to an unknown one; empty if none is."""
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.75)
     return near[0] if near else ""
 
 

@@ -12,9 +12,9 @@ from msgspec import Meta
 
 from determined_wire.settings_options import Option, options
 from determined_wire.settings_reader import (
-    Given,
     SettingsError,
     SettingsParser,
+    SettingValue,
     add_flag,
     given_flags,
     options_in,
@@ -56,7 +56,7 @@ def test_only_scalars_have_flags_and_variables() -> None:
 
 def test_a_flag_wins_over_a_variable_and_an_empty_variable_is_unset() -> None:
     env = {"DET_PORT": "1", "DET_DB_SSL_MODE": "", "DET_IS_OPEN": "yes", "DET_DB_HOSTS": "a"}
-    given = overrides(Outer, env, {"port": Given("2", "--port")})
+    given = overrides(Outer, env, {"port": SettingValue("2", "--port")})
     assert [(option.name, *value) for option, value in given] == [
         ("port", "2", "--port"),
         ("is_open", "yes", "DET_IS_OPEN"),
@@ -70,8 +70,8 @@ def test_a_switch_needs_no_value() -> None:
         add_flag(parser, option)
     parsed = parser.parse_args(["--is-open", "--port", "3"])
     assert given_flags(scalars, parsed) == {
-        "port": Given("3", "--port"),
-        "is_open": Given("true", "--is-open"),
+        "port": SettingValue("3", "--port"),
+        "is_open": SettingValue("true", "--is-open"),
     }
 
 

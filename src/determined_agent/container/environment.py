@@ -52,11 +52,11 @@ def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]
     host = settings.container_master_host or settings.master_host
     port = settings.container_master_port or settings.master_port
     scheme = "https" if tls.enabled else "http"
-    shown = f"[{host}]" if ":" in host else host
+    address = f"[{host}]" if ":" in host else host
     variables = {
         "DET_CLUSTER_ID": start.master.cluster_id,
         "DET_MASTER_ID": start.master.master_id,
-        "DET_MASTER": f"{scheme}://{shown}:{port}",
+        "DET_MASTER": f"{scheme}://{address}:{port}",
         "DET_MASTER_HOST": host,
         "DET_MASTER_ADDR": host,
         "DET_MASTER_PORT": str(port),
@@ -67,10 +67,10 @@ def agent_variables(start: ContainerStart, settings: Settings) -> dict[str, str]
     if start.devices:
         variables["DET_SLOT_TYPE"] = start.devices[0].type
     variables.update(tls_variables(tls))
-    given = {name.upper() for name in start.spec.environment}
+    names = {name.upper() for name in start.spec.environment}
     for name in PROXIES:
         value = getattr(settings, name)
-        if value and name.upper() not in given:
+        if value and name.upper() not in names:
             variables[name.upper()] = value
     return variables
 
@@ -94,18 +94,18 @@ def process_environment(
         run_dir: directory on this machine that is its /run/determined.
     """
     spec = start.spec
-    given = {name: to_host_path(value, run_dir) for name, value in spec.environment.items()}
-    python = given.get("DET_PYTHON_EXECUTABLE") or host.python
+    specified = {name: to_host_path(value, run_dir) for name, value in spec.environment.items()}
+    python = specified.get("DET_PYTHON_EXECUTABLE") or host.python
     path = [os.path.dirname(python)] if os.path.isabs(python) else []
     variables = {
         "PATH": os.pathsep.join([*path, host.path]),
         "HOME": host.home,
         "PYTHONUNBUFFERED": "1",
-        **given,
+        **specified,
         **{n: to_host_path(v, run_dir) for n, v in agent_variables(start, settings).items()},
         **_gpu_variables(start.devices),
     }
-    search = [host.pythonpath, given.get("PYTHONPATH", "")]
+    search = [host.pythonpath, specified.get("PYTHONPATH", "")]
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, search))
     for mount in spec.mounts:
         if mount.container_path == SHARED_FS_DIR:

@@ -21,9 +21,9 @@ def with_master_certificate(spec: ContainerSpec, tls: TlsSettings) -> ContainerS
     """
     if not tls.enabled or not tls.master_cert:
         return spec
-    sent = [f.content for f in spec.files if f.path == MASTER_CERT_FILE]
+    certificates = [f.content for f in spec.files if f.path == MASTER_CERT_FILE]
     others = tuple(f for f in spec.files if f.path != MASTER_CERT_FILE)
-    content = b"\n".join([*sent, Path(tls.master_cert).read_bytes()])
+    content = b"\n".join([*certificates, Path(tls.master_cert).read_bytes()])
     trusted = File(MASTER_CERT_FILE, content, 0o644, is_root_owned=True)
     return msgspec.structs.replace(spec, files=(*others, trusted))
 

@@ -73,15 +73,15 @@ def _mig_instances(nvml: Any, gpu: Any) -> list[tuple[str, str]]:
         count = nvml.nvmlDeviceGetMaxMigDeviceCount(gpu)
     except nvml.NVMLError:
         return []  # a GPU without MIG
-    found = []
+    instances = []
     for number in range(count):
         try:
             part = nvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, number)
         except nvml.NVMLError:
             continue  # instance numbers have gaps
         name = _text(nvml.nvmlDeviceGetName(part))
-        found.append((name, _text(nvml.nvmlDeviceGetUUID(part))))
-    return found
+        instances.append((name, _text(nvml.nvmlDeviceGetUUID(part))))
+    return instances
 
 
 def _text(value: Any) -> str:

@@ -25,14 +25,14 @@ def detect_devices(settings: Settings) -> tuple[Device, ...]:
     """
     if settings.artificial_slots > 0:
         return artificial_devices(settings.agent_id, settings.artificial_slots)
-    found = _detect(settings)
-    if settings.slot_type in ("cuda", "gpu", "rocm") and not found:
+    devices = _detect(settings)
+    if settings.slot_type in ("cuda", "gpu", "rocm") and not devices:
         log.warning(
             "slot_type is %s but no such device was found%s: this agent has no slots",
             settings.slot_type,
             f" among visible_gpus '{settings.visible_gpus}'" if settings.visible_gpus else "",
         )
-    return found
+    return devices
 
 
 def _detect(settings: Settings) -> tuple[Device, ...]:

@@ -52,11 +52,11 @@ def nodes_of(output: str, ids: Collection[int], pci: Path = PCI) -> tuple[str, .
     for number in sorted(ids):
         try:
             bus = str(json.loads(output)[f"card{number}"]["PCI Bus"]).lower()
-            found = sorted(entry.name for entry in (pci / bus / "drm").iterdir())
+            names = sorted(entry.name for entry in (pci / bus / "drm").iterdir())
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise DeviceNodeError(
                 f"the device files of GPU {number} are not found ({error!r}): check that the "
                 "driver amdgpu is loaded and that /sys is that of the machine"
             ) from error
-        nodes += [f"/dev/dri/{name}" for name in found if name.startswith(("card", "renderD"))]
+        nodes += [f"/dev/dri/{name}" for name in names if name.startswith(("card", "renderD"))]
     return tuple(nodes)

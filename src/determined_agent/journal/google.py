@@ -59,8 +59,8 @@ class CloudLogging(Target):
         self._call("monitoring", f"projects/{self._machine.project}/timeSeries", body)
 
     def _call(self, service: str, path: str, body: Mapping[str, Any]) -> None:
-        given = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
-        url = f"{(given or APIS[service]).rstrip('/')}/{path}"
+        override = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
+        url = f"{(override or APIS[service]).rstrip('/')}/{path}"
         headers = {"Authorization": f"Bearer {self._tokens.get()}"}
         headers["Content-Type"] = "application/json"
         request = urllib.request.Request(url, msgspec.json.encode(body), headers)

@@ -46,9 +46,9 @@ class Tokens:
     def get(self) -> str:
         """A token that is valid at present. Raises NotSent."""
         if not self._token or clock.monotonic_s() > self._until_s:
-            found = _ask("instance/service-accounts/default/token")
+            answer = _ask("instance/service-accounts/default/token")
             try:
-                token = msgspec.json.decode(found, type=_Token)
+                token = msgspec.json.decode(answer, type=_Token)
             except msgspec.DecodeError:
                 # The answer may have a token, and logs have none.
                 raise NotSent("the metadata service's answer has no token") from None

@@ -36,8 +36,8 @@ def cpu_percent(before: CpuTimes, after: CpuTimes) -> float:
 
 def memory_percent(meminfo: str) -> float:
     """The share of memory that programs could not get, by `/proc/meminfo`."""
-    found = {line.partition(":")[0]: line.split() for line in meminfo.splitlines()}
-    total, available = int(found["MemTotal"][1]), int(found["MemAvailable"][1])
+    fields = {line.partition(":")[0]: line.split() for line in meminfo.splitlines()}
+    total, available = int(fields["MemTotal"][1]), int(fields["MemAvailable"][1])
     return round(100 * (total - available) / total, 2)
 
 
@@ -57,15 +57,15 @@ class Load:
     def metrics(self) -> list[Metric]:
         """The load since the last call, and of GPUs at this moment."""
         now = cpu_times((self._proc / "stat").read_text())
-        found = [
+        metrics = [
             Metric("CPUUtilization", cpu_percent(self._before, now)),
             Metric("MemoryUtilization", memory_percent((self._proc / "meminfo").read_text())),
         ]
         self._before = now
-        return found + (self._gpus() if self._nvml is not None else [])
+        return metrics + (self._gpus() if self._nvml is not None else [])
 
     def _gpus(self) -> list[Metric]:
-        nvml, found = self._nvml, []
+        nvml, metrics = self._nvml, []
         for index in range(nvml.nvmlDeviceGetCount()):
             gpu = nvml.nvmlDeviceGetHandleByIndex(index)
             try:
@@ -74,11 +74,11 @@ class Load:
                 busy = float(nvml.nvmlDeviceGetUtilizationRates(gpu).gpu)
             except nvml.NVMLError:  # a GPU that is divided (MIG) has no utilization
                 continue
-            found += [
+            metrics += [
                 Metric("GPUUtilization", busy, str(index)),
                 Metric("GPUMemoryUtilization", share, str(index)),
             ]
-        return found
+        return metrics
 
 
 def nvml_of_machine() -> Any:

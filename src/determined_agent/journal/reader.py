@@ -46,13 +46,13 @@ class Journal:
 
     def take(self) -> list[Entry]:
         """The entries since the last call, in order."""
-        found: list[Entry] = []
-        while len(found) < MAX_WAITING:
+        entries: list[Entry] = []
+        while len(entries) < MAX_WAITING:
             try:
-                found.append(self._waiting.get_nowait())
+                entries.append(self._waiting.get_nowait())
             except queue.Empty:
                 break
-        return found
+        return entries
 
     def note_sent(self, entry: Entry) -> None:
         """Continue behind this entry next time."""

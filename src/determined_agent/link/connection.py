@@ -191,10 +191,10 @@ class MasterLink:
     async def _connection(self, handler: LinkHandler) -> None:
         tls = self._settings.security.tls
         host = self._settings.master_host
-        shown = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         try:
             async with connect(
-                f"{'wss' if tls.enabled else 'ws'}://{shown}:{self._settings.master_port}/agents",
+                f"{'wss' if tls.enabled else 'ws'}://{address}:{self._settings.master_port}/agents",
                 ssl=ssl_context(tls),
                 server_hostname=(tls.master_cert_name or None) if tls.enabled else None,
                 compression=None,
@@ -217,8 +217,8 @@ class MasterLink:
         except (TlsFileError, JoinTokenError) as error:  # files may be renewed meanwhile
             raise _ConnectionFailed(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
-            known = tls_error_text(error, self._settings)
-            raise _ConnectionFailed(known or error_text(error)) from error
+            tls_error = tls_error_text(error, self._settings)
+            raise _ConnectionFailed(tls_error or error_text(error)) from error
         except msgspec.DecodeError as error:
             raise _ConnectionFailed(f"the master sent an invalid frame: {error}") from error
 

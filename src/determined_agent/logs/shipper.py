@@ -50,7 +50,7 @@ class LogLink(Protocol):
         """Send over that connection. Raises Disconnected if it is not the current one."""
 
 
-class _Sent(msgspec.Struct, frozen=True):
+class _SentBatch(msgspec.Struct, frozen=True):
     last_seq: int
     after: Position
     is_last: bool
@@ -69,7 +69,7 @@ class LogShipper:
         reserve_cursor(directory.cursor)
         self._saved_segment = self._stored.segment
         self._next = self._stored
-        self._sent: deque[_Sent] = deque()
+        self._sent: deque[_SentBatch] = deque()
         self._exit: Exit | None = None
         self._is_done = False
         self._wake = asyncio.Event()
@@ -149,7 +149,7 @@ class LogShipper:
             is_last=is_last,
         )
         self._next = after
-        self._sent.append(_Sent(chunk.first_seq + chunk.lines - 1, after, is_last))
+        self._sent.append(_SentBatch(chunk.first_seq + chunk.lines - 1, after, is_last))
         await self._link.send_logs(connection, batch)
 
     async def _pause(self, pause_s: float) -> None:

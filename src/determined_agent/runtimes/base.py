@@ -70,5 +70,5 @@ class Runtime(Protocol):
     async def remove(self, container_id: str) -> None:
         """Remove what is left of a container outside its directory. Canceling is safe."""
 
-    async def sweep(self, known: frozenset[str]) -> None:
+    async def sweep(self, containers: frozenset[str]) -> None:
         """Kill and remove containers of this agent that are not among the known ones."""

@@ -25,17 +25,17 @@ STORAGE_CLIENT_DIR = "storage-client"
 
 def locate_harness() -> dict[str, str]:
     """Return the installed directories of the harness, by their place below its mount point."""
-    found = {}
+    locations = {}
     for package in PACKAGES:
         location = _location(package)
         if location is not None:
             target = location.parent if "." in package else location
-            found[package.partition(".")[0]] = str(target)
+            locations[package.partition(".")[0]] = str(target)
     for package in STORAGE_CLIENT:
         location = _location(package)
         if location is not None:
-            found[f"{STORAGE_CLIENT_DIR}/{package}"] = str(location)
-    return found
+            locations[f"{STORAGE_CLIENT_DIR}/{package}"] = str(location)
+    return locations
 
 
 def link_harness(directory: Path) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from determined_wire.release import VERSION
 from determined_wire.settings_options import Option
-from determined_wire.settings_reader import Given, SettingsParser, add_flag, given_flags
+from determined_wire.settings_reader import SettingsParser, SettingValue, add_flag, given_flags
 
 DEFAULT_FILE = "/etc/determined/agent.yaml"
 COMMANDS = ("run", "version", "help", "completion")
@@ -17,13 +17,13 @@ _BASH = 'complete -o default -W "{words}" determined-agent\n'
 _ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + _BASH
 
 
-def parse_command_line(known: Sequence[Option], argv: Sequence[str]) -> dict[str, Given]:
+def parse_command_line(options: Sequence[Option], argv: Sequence[str]) -> dict[str, SettingValue]:
     """Read the flags, by the names of their options; `config_file` is one of them.
 
     Raises:
         SystemExit: for `--help`, `version`, `completion` and unknown flags.
     """
-    scalars = [option for option in known if option.is_scalar]
+    scalars = [option for option in options if option.is_scalar]
     parser = _parser(scalars)
     parsed = parser.parse_args(argv)
     command, shell = parsed.command, getattr(parsed, "shell", None)
@@ -36,13 +36,13 @@ def parse_command_line(known: Sequence[Option], argv: Sequence[str]) -> dict[str
         parser.print_help()
         raise SystemExit(0)
     if shell:
-        flags = ["--config-file", *(option.flag for option in known)]
+        flags = ["--config-file", *(option.flag for option in options)]
         sys.stdout.write(completion_script(shell, flags))
         raise SystemExit(0)
-    given = given_flags(scalars, parsed)
+    values = given_flags(scalars, parsed)
     if file := getattr(parsed, "config_file", None):
-        given["config_file"] = Given(file, "--config-file")
-    return given
+        values["config_file"] = SettingValue(file, "--config-file")
+    return values
 
 
 def completion_script(shell: str, flags: Sequence[str]) -> str:

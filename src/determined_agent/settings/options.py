@@ -211,10 +211,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def masked(self) -> dict[str, Any]:
         """Return all options as JSON values, with secrets as `********`."""
-        shown: dict[str, Any] = msgspec.to_builtins(self)
+        masked: dict[str, Any] = msgspec.to_builtins(self)
         for name in PROXIES:
-            shown[name] = _CREDENTIALS.sub(rf"\g<1>{MASK}@", shown[name])
-        return {**shown, "join_token": MASK if self.join_token else ""}
+            masked[name] = _CREDENTIALS.sub(rf"\g<1>{MASK}@", masked[name])
+        return {**masked, "join_token": MASK if self.join_token else ""}
 
 
 class LoadedSettings(NamedTuple):

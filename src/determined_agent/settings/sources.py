@@ -59,9 +59,9 @@ class SettingsSources:
         flag = flags.pop("config_file", None)
         file = flag.text if flag else env.get("DET_CONFIG_FILE")
         self._add(_read_file(file or DEFAULT_FILE, is_explicit=bool(file)), ())
-        for option, given in overrides(self._cls, env, flags):
-            self._put(option.path, given.text)
-            self._origins[f"root.{option.name}"] = given.source
+        for option, value in overrides(self._cls, env, flags):
+            self._put(option.path, value.text)
+            self._origins[f"root.{option.name}"] = value.source
 
     def build(self) -> Any:
         """Return the settings.
@@ -74,9 +74,9 @@ class SettingsSources:
             raise SettingsError.of([(f"root.{n}", text) for n, text in problems], self._origins)
         return msgspec.convert(self.tree, self._cls)
 
-    def _add(self, given: Mapping[str, Any], path: tuple[str, ...]) -> None:
+    def _add(self, values: Mapping[str, Any], path: tuple[str, ...]) -> None:
         sections = {p[: len(path) + 1] for p in self._options if len(p) > len(path) + 1}
-        for key, value in given.items():
+        for key, value in values.items():
             here = (*path, str(key))
             name = ".".join(here)
             if here in self._options:
@@ -100,9 +100,9 @@ class SettingsSources:
             read = msgspec.convert(_boolean_word(option, value), option.annotation, strict=False)
         except msgspec.ValidationError as error:
             words = option.words
-            wanted = f"must be one of {', '.join(words)}" if words else str(error)
-            shown = "" if "token" in option.name else f" but found {str(value)[:80]!r}"
-            self.problem(option.name, wanted[0].lower() + wanted[1:] + shown)
+            rule = f"must be one of {', '.join(words)}" if words else str(error)
+            actual = "" if "token" in option.name else f" but found {str(value)[:80]!r}"
+            self.problem(option.name, rule[0].lower() + rule[1:] + actual)
             return
         self._problems.pop(option.name, None)
         tree = self.tree
@@ -111,8 +111,8 @@ class SettingsSources:
         tree[path[-1]] = read
 
     def _unknown(self, path: tuple[str, ...]) -> str:
-        known = [p[len(path) - 1] for p in self._options if p[: len(path) - 1] == path[:-1]]
-        near = similar_option(path[-1], known)
+        siblings = [p[len(path) - 1] for p in self._options if p[: len(path) - 1] == path[:-1]]
+        near = similar_option(path[-1], siblings)
         remedy = f"did you mean {near}?" if near else "remove it, or see --help for all options"
         return f"unknown option; {remedy}"
 

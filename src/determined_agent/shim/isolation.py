@@ -50,13 +50,13 @@ def new_process_ids(libc: ctypes.CDLL) -> None:
     _check(libc.unshare(_NEW_PIDS), "unshare process ids")
 
 
-def private_mounts(libc: ctypes.CDLL, private: str, kept: list[str]) -> None:
+def private_mounts(libc: ctypes.CDLL, private: str, visible: list[str]) -> None:
     """Give this process the directories in `private` for the shared ones, and a /proc of its own.
 
     Args:
         libc: the C library.
         private: a directory with one for each of `SHARED`, by number.
-        kept: directories of the machine that stay as they are, though they are below shared ones.
+        visible: directories of the machine that stay as they are, also below shared ones.
 
     Raises:
         OSError: the kernel refuses.
@@ -65,11 +65,11 @@ def private_mounts(libc: ctypes.CDLL, private: str, kept: list[str]) -> None:
     _mount(libc, "none", "/", _RECURSIVE | _SLAVE)
     mounts = []  # opened before the first one hides the others
     for number, place in enumerate(SHARED):
-        if place in kept or not os.path.isdir(place) or os.path.islink(place):
+        if place in visible or not os.path.isdir(place) or os.path.islink(place):
             continue
         own = os.path.join(private, str(number))
         mounts.append((place, os.open(own, _PATH_ONLY), _BIND))
-        for path in _without_nested(kept):
+        for path in _without_nested(visible):
             fd = _mirror(place, path, own) if path.startswith(f"{place}/") else None
             if fd is not None:
                 mounts.append((path, fd, _BIND | _RECURSIVE))

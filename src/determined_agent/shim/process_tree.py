@@ -20,12 +20,12 @@ def descendants(root: int) -> list[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             parents.setdefault(_stat(int(name), _PARENT), []).append(int(name))
-    found: list[int] = []
+    pids: list[int] = []
     level = [root]
     while level:
         level = [child for pid in level for child in parents.get(pid, ())]
-        found += level
-    return found
+        pids += level
+    return pids
 
 
 def kill_below(root: int) -> None:

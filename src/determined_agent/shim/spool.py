@@ -124,15 +124,15 @@ class SpoolWriter:
         return self._put([header(stream, at_us, len(data)), data])
 
     def _put(self, parts: list[bytes]) -> bool:
-        wanted = sum(map(len, parts))
+        size = sum(map(len, parts))
         try:
-            written = os.writev(self._fd, parts)
+            written_bytes = os.writev(self._fd, parts)
         except OSError:
-            written = 0
-        if written != wanted:
+            written_bytes = 0
+        if written_bytes != size:
             os.ftruncate(self._fd, self._size)  # a partial record would hide all that follow
             return False
-        self._size += wanted
+        self._size += size
         return True
 
     def _open(self) -> int:

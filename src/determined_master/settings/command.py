@@ -11,7 +11,13 @@ import msgspec
 from determined_master.settings.reader import parse_text
 from determined_master.settings.simulate import SimulateOptions, add_options, options_of
 from determined_wire.settings_options import Option, options
-from determined_wire.settings_reader import Given, SettingsParser, add_flag, given_flags, overrides
+from determined_wire.settings_reader import (
+    SettingsParser,
+    SettingValue,
+    add_flag,
+    given_flags,
+    overrides,
+)
 
 Path = tuple[str, ...]
 
@@ -30,7 +36,7 @@ class CommandLine(NamedTuple):
     """A parsed command line; flags by the name of their option."""
 
     command: Command
-    flags: dict[str, Given]
+    flags: dict[str, SettingValue]
 
 
 _COMMANDS = {
@@ -102,7 +108,7 @@ def override(
     cls: type[msgspec.Struct],
     tree: dict[str, Any],
     env: Mapping[str, str],
-    flags: Mapping[str, Given],
+    flags: Mapping[str, SettingValue],
 ) -> dict[str, str]:
     """Override the file's values by variables and flags, in place.
 

@@ -50,7 +50,7 @@ from determined_master.settings.sections import (
 )
 from determined_master.settings.security import Security
 from determined_master.settings.yaml_text import parse_yaml
-from determined_wire.settings_reader import Given, SettingsError, options_in, read_text
+from determined_wire.settings_reader import SettingsError, SettingValue, options_in, read_text
 
 __all__ = ["Command", "Settings", "SettingsError", "load"]
 
@@ -268,7 +268,7 @@ def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = 
     )
 
 
-def _file(flags: Mapping[str, Given], env: Mapping[str, str]) -> tuple[str, bool]:
+def _file(flags: Mapping[str, SettingValue], env: Mapping[str, str]) -> tuple[str, bool]:
     flag = flags.get("config_file")
     chosen = flag.text if flag else env.get("DET_CONFIG_FILE")
     return chosen or DEFAULT_FILE, bool(chosen)

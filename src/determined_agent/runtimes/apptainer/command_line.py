@@ -69,11 +69,11 @@ def environment(
         settings: the agent's.
         outside: the agent's environment; PATH, HOME and the cache directories are inherited.
     """
-    given = start.spec.environment
-    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
+    env = start.spec.environment
+    search = f"{HARNESS_DIR}:{env['PYTHONPATH']}" if env.get("PYTHONPATH") else HARNESS_DIR
     inside = {
         "PYTHONUNBUFFERED": "1",
-        **given,
+        **env,
         **agent_variables(start, settings),
         "PYTHONPATH": search,
     }

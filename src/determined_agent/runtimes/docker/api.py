@@ -231,14 +231,14 @@ class _Answer:
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while True:
-            left = int((await self._reader.readuntil(b"\r\n")).partition(b";")[0], 16)
-            if left == 0:
+            bytes_left = int((await self._reader.readuntil(b"\r\n")).partition(b";")[0], 16)
+            if bytes_left == 0:
                 return
-            while left:
-                piece = await self._reader.read(min(left, _READ_BYTES))
+            while bytes_left:
+                piece = await self._reader.read(min(bytes_left, _READ_BYTES))
                 if not piece:
-                    raise asyncio.IncompleteReadError(b"", left)
-                left -= len(piece)
+                    raise asyncio.IncompleteReadError(b"", bytes_left)
+                bytes_left -= len(piece)
                 yield piece
             await self._reader.readexactly(2)
 

@@ -137,9 +137,9 @@ class DockerContainer:
 
     async def _has_finished(self, copying: asyncio.Task[None]) -> bool:
         """Wait for a copy while it makes progress; cancel one that stalls."""
-        seen = -1
-        while seen != self._output.received and not copying.done():
-            seen = self._output.received
+        last = -1
+        while last != self._output.received and not copying.done():
+            last = self._output.received
             await asyncio.wait({copying}, timeout=_STALL_S)
         is_done = copying.done()
         copying.cancel()
@@ -154,10 +154,15 @@ class DockerContainer:
         elif not reading.cancelled() and reading.exception() is not None:
             self._output.note(f"the end of the output could not be read: {reading.exception()}")
 
-    def _open_pipes(self, found: dict[str, Any] | None) -> None:
+    def _open_pipes(self, inspection: dict[str, Any] | None) -> None:
         """Hold the pipes, so that output is not lost if it ends while the daemon is down."""
-        if self._pipes is None and self._follows and found is not None and is_running(found):
-            self._pipes = open_pipes(self._docker_id, int(found["State"].get("Pid") or 0))
+        if (
+            self._pipes is None
+            and self._follows
+            and inspection is not None
+            and is_running(inspection)
+        ):
+            self._pipes = open_pipes(self._docker_id, int(inspection["State"].get("Pid") or 0))
 
     def _copy_pipes(self, ended: dict[str, Any]) -> None:
         """Add the output that the daemon has not read, after all of Docker's log."""
@@ -180,11 +185,11 @@ class DockerContainer:
         while True:
             try:
                 await self._wait_for_exit_event()
-                found = await self._inspect()
-                if found is None or not is_running(found):
-                    return None if is_being_removed(found) else found
+                inspection = await self._inspect()
+                if inspection is None or not is_running(inspection):
+                    return None if is_being_removed(inspection) else inspection
                 pause_s, self._was_down = _FIRST_PAUSE_S, False
-                self._open_pipes(found)
+                self._open_pipes(inspection)
             except DockerApiError as error:
                 self._note_once(f"Docker cannot report on the container: {error}")
             except DockerUnreachable as error:

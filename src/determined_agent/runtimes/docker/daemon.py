@@ -57,11 +57,11 @@ class DataRoot:
             return ""
         try:
             path = self._path = self._path or await self._find()
-            found = await asyncio.to_thread(os.statvfs, path)
+            status = await asyncio.to_thread(os.statvfs, path)
         except (OSError, DockerApiError, DockerUnreachable):
             return ""
-        has_inodes = not found.f_files or found.f_favail
-        if has_inodes and found.f_bavail * found.f_frsize >= FULL_BELOW_BYTES:
+        has_inodes = not status.f_files or status.f_favail
+        if has_inodes and status.f_bavail * status.f_frsize >= FULL_BELOW_BYTES:
             return ""
         return f"the disk of Docker's data root {path} is full: remove images or data"
 
@@ -78,5 +78,5 @@ async def with_disk_fault(end: Exit, data_root: DataRoot) -> Exit:
     fault = await data_root.fault()
     if not fault:
         return end
-    named = msgspec.structs.replace(failure, message=f"{failure.message} ({fault})")
-    return msgspec.structs.replace(end, failure=named)
+    explained = msgspec.structs.replace(failure, message=f"{failure.message} ({fault})")
+    return msgspec.structs.replace(end, failure=explained)

@@ -26,12 +26,12 @@ def archive(spec: ContainerSpec, mtime: int) -> bytes:
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        made: set[str] = set()
+        directories: set[str] = set()
         for path, mode in _directories(spec):
             _add_directory(tar, path, mode, spec.user, mtime)
-            made.add(path)
+            directories.add(path)
         for file in [*spec.files, *account_files(spec)]:
-            _add_parents(tar, file, spec.user, made, mtime)
+            _add_parents(tar, file, spec.user, directories, mtime)
             _add_file(tar, file, spec.user, mtime)
     return buffer.getvalue()
 
@@ -50,14 +50,14 @@ def account_files(spec: ContainerSpec) -> tuple[File, ...]:
 
 def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
     run = CONTAINER_RUN_DIR
-    found = [(run, 0o700), (f"{run}/info", 0o755), (f"{run}/pythonuserbase", 0o700)]
+    directories = [(run, 0o700), (f"{run}/info", 0o755), (f"{run}/pythonuserbase", 0o700)]
     if not spec.work_dir or spec.work_dir == f"{run}/workdir":
-        found.append((f"{run}/workdir", 0o700))
-    return found
+        directories.append((f"{run}/workdir", 0o700))
+    return directories
 
 
 def _add_parents(
-    tar: tarfile.TarFile, file: File, user: TaskUser, made: set[str], mtime: int
+    tar: tarfile.TarFile, file: File, user: TaskUser, directories: set[str], mtime: int
 ) -> None:
     """Add the parents of a file below the run directory; others belong to the image."""
     path = file.path
@@ -65,14 +65,14 @@ def _add_parents(
         raise ValueError(f"the file {path} would lie outside of its directory")
     missing: list[str] = []
     parent = os.path.dirname(path)
-    while parent.startswith(f"{CONTAINER_RUN_DIR}/") and parent not in made:
+    while parent.startswith(f"{CONTAINER_RUN_DIR}/") and parent not in directories:
         missing.append(parent)
         parent = os.path.dirname(parent)
     owner = _ROOT if file.is_root_owned else user
     mode = 0o755 if file.is_root_owned else 0o700
     for directory in reversed(missing):
         _add_directory(tar, directory, mode, owner, mtime)
-        made.add(directory)
+        directories.add(directory)
 
 
 def _add_directory(tar: tarfile.TarFile, path: str, mode: int, user: TaskUser, mtime: int) -> None:

@@ -67,6 +67,6 @@ def is_machine_fault(text: str) -> bool:
 
 def with_hint(text: str) -> str:
     """Append the known remedy for an error text, if there is one."""
-    known = (*_MACHINE_FAULTS, *_TASK_FAULTS)
-    hint = next((remedy for sign, remedy in known if re.search(sign, text, re.IGNORECASE)), "")
+    hints = (*_MACHINE_FAULTS, *_TASK_FAULTS)
+    hint = next((remedy for sign, remedy in hints if re.search(sign, text, re.IGNORECASE)), "")
     return f"{text.rstrip('. ')}: {hint}" if hint else text

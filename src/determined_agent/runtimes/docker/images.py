@@ -133,15 +133,15 @@ async def _follow(
     pieces: AsyncIterator[bytes], image: ImageName, note: Callable[[str], None]
 ) -> None:
     """Read a pull's messages until it ends. Raises TimeoutError, DockerApiError."""
-    progress, shown = PullProgress(), ""
+    progress, last = PullProgress(), ""
     next_note_s = clock.monotonic_s() + NOTE_EVERY_S
     async for message in _messages(pieces):
         if "error" in message:
             raise DockerApiError(500, str(message["error"]))
         progress.take(message)
-        if clock.monotonic_s() >= next_note_s and str(progress) != shown:
-            shown = str(progress)
-            note(f"pulling {image.name}: {shown}")
+        if clock.monotonic_s() >= next_note_s and str(progress) != last:
+            last = str(progress)
+            note(f"pulling {image.name}: {last}")
             next_note_s = clock.monotonic_s() + NOTE_EVERY_S
 
 

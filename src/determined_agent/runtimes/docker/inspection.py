@@ -26,48 +26,50 @@ async def inspect(api: DockerApi, docker_id: str) -> dict[str, Any] | None:
         DockerApiError: any other error.
     """
     try:
-        found = await api.call(Request(method="GET", path=f"/containers/{docker_id}/json"))
+        answer = await api.call(Request(method="GET", path=f"/containers/{docker_id}/json"))
     except DockerApiError as error:
         if error.status == 404:
             return None
         raise
-    return dict(found)
+    return dict(answer)
 
 
-def is_running(found: dict[str, Any]) -> bool:
+def is_running(inspection: dict[str, Any]) -> bool:
     """Whether its program is running or paused."""
-    return bool(found["State"].get("Running"))
+    return bool(inspection["State"].get("Running"))
 
 
-def is_being_removed(found: dict[str, Any] | None) -> bool:
+def is_being_removed(inspection: dict[str, Any] | None) -> bool:
     """Whether someone else has ordered its removal, which also determines its exit code."""
-    return found is not None and found["State"].get("Status") == "removing"
+    return inspection is not None and inspection["State"].get("Status") == "removing"
 
 
-def has_no_network(found: dict[str, Any]) -> bool:
+def has_no_network(inspection: dict[str, Any]) -> bool:
     """Whether it runs on the default bridge without an address."""
-    if not is_running(found) or found["HostConfig"].get("NetworkMode") not in (
+    if not is_running(inspection) or inspection["HostConfig"].get("NetworkMode") not in (
         "bridge",
         "default",
     ):
         return False
-    networks = (found.get("NetworkSettings") or {}).get("Networks") or {}
+    networks = (inspection.get("NetworkSettings") or {}).get("Networks") or {}
     return not any(network.get("IPAddress") for network in networks.values())
 
 
-def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_down: bool = False) -> Exit:
+def exit_of(
+    inspection: dict[str, Any], dropped_lines: int, *, daemon_was_down: bool = False
+) -> Exit:
     """Return how a container has ended.
 
     Args:
-        found: the daemon's report about it.
+        inspection: the daemon's report about it.
         dropped_lines: lines that were dropped and not yet noted.
         daemon_was_down: whether it ended while the daemon did not answer. If a signal ended it
             then, it ended with the daemon, and that does not count as a failure of the task.
     """
-    state = found["State"]
+    state = inspection["State"]
     code = int(state.get("ExitCode") or 0)
     message = f"container failed with non-zero exit code: {code}"
-    if is_out_of_memory(found):
+    if is_out_of_memory(inspection):
         message += (
             " (the kernel killed it for lack of memory: give the task or the machine more, or "
             "make its batches smaller)"
@@ -75,29 +77,29 @@ def exit_of(found: dict[str, Any], dropped_lines: int, *, daemon_was_down: bool 
     elif state.get("Error"):
         message += f" ({state['Error']})"
     failure = Failure("container_failed", message, code) if code else None
-    if daemon_was_down and code in _ENDED_WITH_DAEMON and not is_out_of_memory(found):
+    if daemon_was_down and code in _ENDED_WITH_DAEMON and not is_out_of_memory(inspection):
         failure = Failure("restore_error", f"{ENDED_WITH_DAEMON} (exit code {code})", code)
     return Exit(
-        exit_code=code, failure=failure, ended_us=ended_us(found), dropped_lines=dropped_lines
+        exit_code=code, failure=failure, ended_us=ended_us(inspection), dropped_lines=dropped_lines
     )
 
 
-def is_out_of_memory(found: dict[str, Any]) -> bool:
+def is_out_of_memory(inspection: dict[str, Any]) -> bool:
     """Return whether the kernel ended a container for its memory: its own fault."""
-    return bool(found["State"].get("OOMKilled"))
+    return bool(inspection["State"].get("OOMKilled"))
 
 
-def ended_us(found: dict[str, Any]) -> int:
+def ended_us(inspection: dict[str, Any]) -> int:
     """Return when a container ended, in microseconds since 1970; 0 if unknown."""
-    finished = str(found["State"].get("FinishedAt") or "")
+    finished = str(inspection["State"].get("FinishedAt") or "")
     return max(0, TimestampParser().parse(finished.encode())) if finished[:4] > "0001" else 0
 
 
-def addresses_of(found: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:
+def addresses_of(inspection: dict[str, Any], ports: tuple[int, ...]) -> tuple[Address, ...]:
     """Return a container's published ports; an empty host stands for the agent's machine."""
-    if (found.get("HostConfig") or {}).get("NetworkMode") == "host":
+    if (inspection.get("HostConfig") or {}).get("NetworkMode") == "host":
         return tuple(Address("", port, "", port) for port in ports)
-    network = found.get("NetworkSettings") or {}
+    network = inspection.get("NetworkSettings") or {}
     own = network.get("IPAddress") or next(
         (n.get("IPAddress") or "" for n in (network.get("Networks") or {}).values()), ""
     )

@@ -189,7 +189,7 @@ class Launcher:
             method="POST", path="/containers/create", query={"name": name}, body=body
         )
         try:
-            made = await self._api.call(request)
+            answer = await self._api.call(request)
         except DockerUnreachable:
             self.unanswered.add(start.container_id)
             raise
@@ -197,8 +197,8 @@ class Launcher:
             if error.status != 409:
                 raise
             await self.delete(name)  # of an earlier attempt whose answer was lost
-            made = await self._api.call(request)
-        return str(made["Id"])
+            answer = await self._api.call(request)
+        return str(answer["Id"])
 
     async def _start_or_undo(
         self, output: ContainerOutput, start: ContainerStart
@@ -219,15 +219,15 @@ class Launcher:
             Request(method="PUT", path=f"{path}/archive", query={"path": "/"}, body=files)
         )
         await self._api.call(Request(method="POST", path=f"{path}/start"))
-        found: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
+        inspection: dict[str, Any] = {"HostConfig": {"NetworkMode": start.spec.network_mode}}
         if start.spec.network_mode != "host":
-            found = await inspect(self._api, docker_id) or found
-            if has_no_network(found):
+            inspection = await inspect(self._api, docker_id) or inspection
+            if has_no_network(inspection):
                 raise ValueError(
                     f"it has no network: the daemon at {self._api.address} runs without a bridge; "
                     "set task_container_defaults.network_mode to host, or give the daemon one"
                 )
-        return addresses_of(found, start.spec.ports)
+        return addresses_of(inspection, start.spec.ports)
 
     async def _remove_unanswered(self, output: ContainerOutput, error: DockerUnreachable) -> None:
         """Remove a container that the daemon may have started without answering."""

@@ -114,15 +114,15 @@ class FrameDecoder:
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Return complete frames: stream (1 stdout, 2 stderr) and payload."""
         data = self._partial + data if self._partial else data
-        found, at = [], 0
+        frames, at = [], 0
         while at + _FRAME_BYTES <= len(data):
             end = at + _FRAME_BYTES + int.from_bytes(data[at + 4 : at + _FRAME_BYTES], "big")
             if end > len(data):
                 break
-            found.append((data[at], data[at + _FRAME_BYTES : end]))
+            frames.append((data[at], data[at + _FRAME_BYTES : end]))
             at = end
         self._partial = data[at:]
-        return found
+        return frames
 
 
 class TimestampParser:
@@ -167,10 +167,10 @@ def _times(segment: Path) -> list[int]:
         data = segment.read_bytes()
     except FileNotFoundError:
         return []  # stored and deleted meanwhile
-    found, at = [], 0
+    times, at = [], 0
     while at + HEADER_BYTES <= len(data):
         end = at + HEADER_BYTES + int.from_bytes(data[at + 9 : at + HEADER_BYTES], "big")
         if data[at] != NOTE:
-            found.append(int.from_bytes(data[at + 1 : at + 9], "big"))
+            times.append(int.from_bytes(data[at + 1 : at + 9], "big"))
         at = end
-    return found
+    return times

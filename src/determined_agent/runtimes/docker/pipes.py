@@ -30,12 +30,12 @@ class OutputPipes:
 
     def read_rest(self) -> list[tuple[int, bytes]]:
         """Read what the daemon has left: streams and pieces of at most 64 KiB."""
-        found = []
+        pieces = []
         for stream, descriptor in self._held:
             with contextlib.suppress(BlockingIOError):  # a writer has it open but writes nothing
                 while piece := os.read(descriptor, _PIECE_BYTES):
-                    found.append((stream, piece))
-        return found
+                    pieces.append((stream, piece))
+        return pieces
 
     def close(self) -> None:
         for _, descriptor in self._held:

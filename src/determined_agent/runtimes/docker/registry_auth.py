@@ -51,23 +51,23 @@ def parse_image(image: str) -> ImageName:
 
 
 async def find_auth(
-    image: ImageName, given: RegistryAuth | None, env: Mapping[str, str]
+    image: ImageName, registry_auth: RegistryAuth | None, env: Mapping[str, str]
 ) -> RegistryAuth | None:
     """Return the credentials for an image's registry; None if there are none.
 
     Raises:
         CredentialHelperError: the configured helper has failed.
     """
-    if given is not None and _is_for(given, image):
-        return given
+    if registry_auth is not None and _is_for(registry_auth, image):
+        return registry_auth
     config = _read_config(env)
     keys = _HUB_KEYS if image.registry == DOCKER_HUB else (image.registry,)
     helpers = config.get("credHelpers") or {}
     helper = next((helpers[k] for k in keys if k in helpers), config.get("credsStore"))
     if helper:
-        found = await _ask_helper(str(helper), keys[0])
-        if found is not None:
-            return found
+        auth = await _ask_helper(str(helper), keys[0])
+        if auth is not None:
+            return auth
     return _stored(config.get("auths") or {}, image.registry)
 
 
@@ -85,9 +85,11 @@ def auth_header(auth: RegistryAuth | None) -> dict[str, str]:
     return {"X-Registry-Auth": base64.urlsafe_b64encode(text.encode()).decode()}
 
 
-def _is_for(given: RegistryAuth, image: ImageName) -> bool:
-    has_secret = bool(given.username or given.identity_token or given.password)
-    at = given.server_address
+def _is_for(registry_auth: RegistryAuth, image: ImageName) -> bool:
+    has_secret = bool(
+        registry_auth.username or registry_auth.identity_token or registry_auth.password
+    )
+    at = registry_auth.server_address
     return has_secret and (not at or _host_of(at) == image.registry)
 
 
@@ -100,10 +102,10 @@ def _host_of(address: str) -> str:
 def _read_config(env: Mapping[str, str]) -> Mapping[str, Any]:
     folder = env.get("DOCKER_CONFIG") or os.path.join(env.get("HOME", ""), ".docker")
     try:
-        found = json.loads(Path(folder, "config.json").read_bytes())
+        document = json.loads(Path(folder, "config.json").read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _stored(auths: Mapping[str, Any], registry: str) -> RegistryAuth | None:
@@ -147,8 +149,8 @@ async def _ask_helper(helper: str, address: str) -> RegistryAuth | None:
     if process.returncode:
         return None  # it has none for this registry
     try:
-        found = json.loads(out)
-        user, secret = str(found["Username"]), str(found["Secret"])
+        answer = json.loads(out)
+        user, secret = str(answer["Username"]), str(answer["Secret"])
     except (ValueError, KeyError, TypeError):
         return None
     if user == "<token>":

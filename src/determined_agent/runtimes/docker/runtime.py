@@ -157,27 +157,27 @@ class DockerRuntime:
         self, directory: ContainerDirectory, record: ContainerRecord
     ) -> DockerContainer | Exit:
         docker_ids = await self._list(f"{LABEL}id={record.container_id}")
-        found = await inspect(self._api, docker_ids[0]) if docker_ids else None
-        if found is None:
+        inspection = await inspect(self._api, docker_ids[0]) if docker_ids else None
+        if inspection is None:
             text = f"{GONE}: the agent had not started it yet, or somebody has removed it"
             return Exit(failure=Failure("restore_error", text))
-        if found["State"].get("Status") in ("created", "configured", "initialized"):
+        if inspection["State"].get("Status") in ("created", "configured", "initialized"):
             await self._launcher.delete_if_possible(docker_ids[0])
             text = "the agent ended before it could start the task"
             return Exit(failure=Failure("restore_error", text))
         output = ContainerOutput(
             self._api, docker_ids[0], directory.output, self._settings.log_spool_bytes
         )
-        if is_running(found):
-            addresses = addresses_of(found, record.ports)
+        if is_running(inspection):
+            addresses = addresses_of(inspection, record.ports)
             return self._container(docker_ids[0], output, addresses)
         try:
             await output.copy(follow=False)
         except DockerApiError as error:
             output.note(f"the output could not be read: {error}")
         output.close()
-        end = exit_of(found, output.dropped)
-        if not is_out_of_memory(found):
+        end = exit_of(inspection, output.dropped)
+        if not is_out_of_memory(inspection):
             end = unwatched(end)
         return await with_disk_fault(end, self._data_root)
 
@@ -201,19 +201,19 @@ class DockerRuntime:
                 self._launcher.unanswered.discard(container_id)
                 await asyncio.sleep(_SETTLE_S)
 
-    async def sweep(self, known: frozenset[str]) -> None:
+    async def sweep(self, containers: frozenset[str]) -> None:
         """Kill and remove containers of this agent that have no directory."""
         keeps_ended = self._settings.container_auto_remove_disabled
         try:
-            for found in await self._listed(f"{DIRECTORY_LABEL}={self._root}"):
-                is_kept = keeps_ended and found.get("State") == "exited"
-                if found["Labels"].get(f"{LABEL}id") not in known and not is_kept:
-                    await self._launcher.delete_if_possible(str(found["Id"]))
+            for container in await self._listed(f"{DIRECTORY_LABEL}={self._root}"):
+                is_kept = keeps_ended and container.get("State") == "exited"
+                if container["Labels"].get(f"{LABEL}id") not in containers and not is_kept:
+                    await self._launcher.delete_if_possible(str(container["Id"]))
         except DockerUnreachable as error:
             raise RuntimeUnavailable(str(error)) from error
 
     async def _list(self, label: str) -> list[str]:
-        return [str(found["Id"]) for found in await self._listed(label)]
+        return [str(container["Id"]) for container in await self._listed(label)]
 
     async def _listed(self, label: str) -> list[dict[str, Any]]:
         query = {"all": True, "filters": {"label": [label]}}

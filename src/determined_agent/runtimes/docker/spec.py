@@ -69,11 +69,11 @@ def create_body(
 
 def environment(start: ContainerStart, settings: Settings) -> dict[str, str]:
     """Return the variables that are set in the container, over those of the image."""
-    given = start.spec.environment
-    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
+    env = start.spec.environment
+    search = f"{HARNESS_DIR}:{env['PYTHONPATH']}" if env.get("PYTHONPATH") else HARNESS_DIR
     return {
         "PYTHONUNBUFFERED": "1",
-        **given,
+        **env,
         **agent_variables(start, settings),
         **({} if any(d.type == "cuda" for d in start.devices) else _NO_GPUS),
         "PYTHONPATH": search,

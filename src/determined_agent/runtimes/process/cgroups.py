@@ -37,13 +37,13 @@ def make_cgroups(container_id: str, limits: GroupLimits) -> list[str]:
         Their directories: one for all limits, or one for each in older kernels' hierarchies. A
         limit that cannot be set has none.
     """
-    found: list[str] = []
+    cgroups: list[str] = []
     for controller, files in _FILES.items():
         limit = limits.of(controller)
         if limit:
-            made = _make(container_id, controller, files, limit)
-            found += [made] if made and made not in found else []
-    return found
+            cgroup = _make(container_id, controller, files, limit)
+            cgroups += [cgroup] if cgroup and cgroup not in cgroups else []
+    return cgroups
 
 
 def _make(container_id: str, controller: str, files: tuple[str, ...], limit: int) -> str:
@@ -70,12 +70,12 @@ def has_memory_limit(group: str) -> bool:
 
 def cgroup_members(container_id: str) -> list[int]:
     """Return the processes in a task's cgroup, regardless of their parents and environment."""
-    found: list[int] = []
+    pids: list[int] = []
     for parent in _all_parents():
         with contextlib.suppress(OSError):  # it was never created
             text = (parent / f"{_PREFIX}{container_id}" / "cgroup.procs").read_text()
-            found += [int(pid) for pid in text.split() if pid != "0"]
-    return found
+            pids += [int(pid) for pid in text.split() if pid != "0"]
+    return pids
 
 
 def remove_cgroup(container_id: str) -> None:
@@ -103,7 +103,7 @@ def _parents(controller: str) -> Iterator[Path]:
 
 def _current_cgroups() -> dict[str, str]:
     """Return this process's cgroups by controller; empty for the unified hierarchy."""
-    found = {}
+    cgroups = {}
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -111,8 +111,8 @@ def _current_cgroups() -> dict[str, str]:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         for name in controllers.split(","):
-            found[name] = path.lstrip("/")
-    return found
+            cgroups[name] = path.lstrip("/")
+    return cgroups
 
 
 def _hierarchies() -> list[tuple[str, list[str], Path]]:

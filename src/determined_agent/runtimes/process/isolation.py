@@ -46,18 +46,18 @@ def find_obstacle() -> str:
 
 def agent_directories(root: Path) -> list[str]:
     """Directories of the agent that tasks use: interpreter, harness and program search path."""
-    found = [sys.prefix, sys.base_prefix, str(root / "bin"), *locate_harness().values()]
-    found += [path for path in os.environ.get("PATH", "").split(os.pathsep) if path]
-    return found
+    paths = [sys.prefix, sys.base_prefix, str(root / "bin"), *locate_harness().values()]
+    paths += [path for path in os.environ.get("PATH", "").split(os.pathsep) if path]
+    return paths
 
 
 def kept_directories(paths: Iterable[str]) -> list[str]:
     """Those at or below a shared directory, parents first."""
     clean = {os.path.normpath(path) for path in paths}
-    kept = {
+    directories = {
         path
         for path in clean
         for place in SHARED
         if path == place or path.startswith(f"{place}/") or path == "/"
     }
-    return sorted({*kept, *SHARED} if "/" in kept else kept)
+    return sorted({*directories, *SHARED} if "/" in directories else directories)

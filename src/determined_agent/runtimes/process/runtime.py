@@ -140,9 +140,9 @@ class ProcessRuntime:
         """Remove the task's cgroup; a process leaves nothing else outside its directory."""
         remove_cgroup(container_id)
 
-    async def sweep(self, known: frozenset[str]) -> None:
+    async def sweep(self, containers: frozenset[str]) -> None:
         """End tasks whose directory is spoilt or gone."""
-        await end_strays(self._root, known)
+        await end_strays(self._root, containers)
 
     def _account_problem(self, start: ContainerStart) -> str:
         """Why the account of a task cannot run it; empty if it can."""
@@ -189,8 +189,8 @@ class ProcessRuntime:
         numbers = (uid, gid, self._settings.log_spool_bytes, limit, int(command.is_relay))
         variables = (f"{name}={value}" for name, value in command.env.items())
         size = str(len(command.argv))
-        private, kept = self._isolation(directory, start, command, user)
-        isolation = [private, str(len(kept)), *kept]
+        private, visible = self._isolation(directory, start, command, user)
+        isolation = [private, str(len(visible)), *visible]
         fields = [command.cwd, *map(str, numbers), group, *isolation]
         fields += [size, *command.argv, *variables]
         if any("\0" in field for field in fields):
@@ -215,12 +215,12 @@ class ProcessRuntime:
         limits = GroupLimits(
             pids=self._settings.container_pids_limit, memory=self._settings.container_memory_limit
         )
-        made = make_cgroups(container_id, limits)
-        is_limited = any(has_memory_limit(group) for group in made)
+        cgroups = make_cgroups(container_id, limits)
+        is_limited = any(has_memory_limit(group) for group in cgroups)
         if limits.memory and not is_limited and not self._told_memory:
             self._told_memory = True
             log.warning("container_memory_limit has no effect: no cgroup can be made for it")
-        return made
+        return cgroups
 
     def _isolation(
         self,
@@ -244,9 +244,9 @@ class ProcessRuntime:
             own = private / str(number)
             own.mkdir(parents=True, exist_ok=True)
             own.chmod(0o1777)
-        given = [str(directory.run_dir), command.cwd, str(self._root / "pythonpath")]
-        given += [mount.host_path for mount in start.spec.mounts]
-        return str(private), kept_directories([*given, *agent_directories(self._root)])
+        paths = [str(directory.run_dir), command.cwd, str(self._root / "pythonpath")]
+        paths += [mount.host_path for mount in start.spec.mounts]
+        return str(private), kept_directories([*paths, *agent_directories(self._root)])
 
     def _host_facts(self, user: TaskUser | None, work_dir: str) -> HostEnvironment:
         """The machine as a task sees it; an account without a home has the work directory."""

@@ -218,13 +218,13 @@ async def kill_leftovers(container_id: str) -> None:
     """
     marker = f"DET_CONTAINER_ID={container_id}".encode()
 
-    def left() -> list[int]:
+    def remaining() -> list[int]:
         return [*_members(marker), *cgroup_members(container_id)]
 
     give_up_at = clock.monotonic_s() + _GONE_S
     pause_s = 0.001
-    while left() and clock.monotonic_s() < give_up_at:
-        kill_all(left)
+    while remaining() and clock.monotonic_s() < give_up_at:
+        kill_all(remaining)
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, 0.1)
 
@@ -258,7 +258,7 @@ def _members(marker: bytes) -> list[int]:
 
     The shim's session is not used: after its end the id may belong to other processes.
     """
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != os.getpid():
             try:
@@ -266,5 +266,5 @@ def _members(marker: bytes) -> list[int]:
             except OSError:
                 continue
             if marker in environ.split(b"\0"):
-                found.append(int(name))
-    return found
+                pids.append(int(name))
+    return pids

@@ -17,15 +17,15 @@ from determined_agent.shim.process_tree import kill_below, send
 log = logging.getLogger(__name__)
 
 
-async def end_strays(root: Path, known: frozenset[str]) -> None:
+async def end_strays(root: Path, containers: frozenset[str]) -> None:
     """End the tasks below an agent's directory that are not among the known containers.
 
     A task is found by its shim, whose command line names the task's directory, and by the
     directory, whose name is in the environment of the task's processes. Returns when they have
     ended.
     """
-    shims = {id: pid for id, pid in running_shims(root).items() if id not in known}
-    spoilt = {path.name for path in _directories(root) if path.name not in known}
+    shims = {id: pid for id, pid in running_shims(root).items() if id not in containers}
+    spoilt = {path.name for path in _directories(root) if path.name not in containers}
     for container_id in sorted(shims.keys() | spoilt):
         if container_id in shims:
             log.error(
