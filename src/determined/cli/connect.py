@@ -42,8 +42,8 @@ def address_of(args: argparse.Namespace) -> str:
 def anonymous(args: argparse.Namespace) -> UnauthSession:
     """A session for routes that need no login; closed when the command ends."""
     address = address_of(args)
-    made = UnauthSession(address, trust.cert_of(address), RETRIES)
-    return cast(UnauthSession, args.closing.enter_context(made))
+    anonymous_session = UnauthSession(address, trust.cert_of(address), RETRIES)
+    return cast(UnauthSession, args.closing.enter_context(anonymous_session))
 
 
 def session(args: argparse.Namespace) -> Session:
@@ -55,7 +55,7 @@ def session(args: argparse.Namespace) -> Session:
     """
     address = address_of(args)
     try:
-        made = authentication.resolve(
+        opened = authentication.resolve(
             address,
             user=args.user,
             environment=os.environ,
@@ -64,7 +64,7 @@ def session(args: argparse.Namespace) -> Session:
     except errors_of_api.UnauthenticatedException:
         check_address(args)  # report a wrong address first: it is the likelier mistake
         raise
-    return cast(Session, args.closing.enter_context(made))
+    return cast(Session, args.closing.enter_context(opened))
 
 
 def check_address(args: argparse.Namespace) -> None:

@@ -111,8 +111,8 @@ class Parser(argparse.ArgumentParser):
     def _option_like(self, flag: str) -> str:
         """The option with the most similar prefix: a prefix is enough to select one."""
         names = (name for action in self._actions for name in action.option_strings)
-        known = {name[: len(flag) + 1]: name for name in names}
-        return known.get(_nearest(flag, known), "")
+        by_prefix = {name[: len(flag) + 1]: name for name in names}
+        return by_prefix.get(_nearest(flag, by_prefix), "")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         try:
@@ -182,8 +182,8 @@ def warn(text: str) -> None:
 def load(run: str) -> Run:
     """The function that `module:function` names."""
     module, _, function = run.partition(":")
-    found: Run = getattr(importlib.import_module(module), function)
-    return found
+    handler: Run = getattr(importlib.import_module(module), function)
+    return handler
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -203,15 +203,15 @@ def _default_of(command: Command) -> str:
     return next((child.name for child in command.commands if child.is_default), "")
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
+def _nearest(word: str, options: Iterable[str]) -> str:
     import difflib  # imported only after a mistake
 
-    names = list(known)
+    names = list(options)
     begun = [name for name in names if word and name.startswith(word)]
     near = difflib.get_close_matches(word, names, 1) or (begun if len(begun) == 1 else [])
     return next(iter(near), "")
 
 
 def _hint(near: Iterable[str]) -> str:
-    found = " ".join(word for word in near if word)
-    return f"; did you mean {found}?" if found else ""
+    hint = " ".join(word for word in near if word)
+    return f"; did you mean {hint}?" if hint else ""

@@ -99,11 +99,11 @@ def list_jobs(args: argparse.Namespace) -> None:
             raise errors.CliError(
                 f"there is no resource pool {args.resource_pool!r}: see 'det resource-pool list'"
             )
-    found = {p["name"]: _fetch(session, p["name"], args) for p in pools}
-    every = [job for jobs in found.values() for job in jobs]
+    by_pool = {p["name"]: _fetch(session, p["name"], args) for p in pools}
+    every = [job for jobs in by_pool.values() for job in jobs]
     if args.json or args.yaml:
-        shown = {"jobs": full_json.named("Job", every)}
-        (show.as_json if args.json else show.as_yaml)(shown)
+        document = {"jobs": full_json.completed("Job", every)}
+        (show.as_json if args.json else show.as_yaml)(document)
         return
     if args.csv:
         _csv(every, pools)
@@ -112,7 +112,7 @@ def list_jobs(args: argparse.Namespace) -> None:
         if len(pools) > 1:
             print(f"Resource pool: {pool['name']}")
         by_priority = _is_by_priority(pool)
-        _table(found[pool["name"]], by_priority)
+        _table(by_pool[pool["name"]], by_priority)
 
 
 def _table(jobs: List[Dict[str, Any]], by_priority: bool) -> None:
@@ -134,13 +134,13 @@ def update(args: argparse.Namespace) -> None:
         "aheadOf": args.ahead_of,
         "behindOf": args.behind_of,
     }
-    given = {name: value for name, value in changed.items() if value is not None}
-    if not given:
+    changes = {name: value for name, value in changed.items() if value is not None}
+    if not changes:
         raise errors.CliError(
             "nothing to change: give one of --priority, --weight, --resource-pool, --ahead-of, "
             "--behind-of"
         )
-    _send(connect.session(args), [{"jobId": args.job_id, **given}])
+    _send(connect.session(args), [{"jobId": args.job_id, **changes}])
 
 
 def update_batch(args: argparse.Namespace) -> None:
@@ -150,15 +150,15 @@ def update_batch(args: argparse.Namespace) -> None:
 def why(args: argparse.Namespace) -> None:
     """Print why a job waits: its request, the free slots, the jobs ahead, the next ends."""
     path = f"/api/v1/job-queues/{quote(args.id, safe='')}/why"
-    found = connect.session(args).get(path).json()
+    answer = connect.session(args).get(path).json()
     if args.json:
-        show.as_json(found)
+        show.as_json(answer)
         return
-    print(f"Job {found['jobId']} in resource pool {found['resourcePool']}: ", end="")
-    print(f"{found['running']} with slots, {found['waiting']} waiting")
-    print(found["text"])
-    if found.get("waits"):
-        _explain(found["waits"])
+    print(f"Job {answer['jobId']} in resource pool {answer['resourcePool']}: ", end="")
+    print(f"{answer['running']} with slots, {answer['waiting']} waiting")
+    print(answer["text"])
+    if answer.get("waits"):
+        _explain(answer["waits"])
 
 
 def _explain(waits: Dict[str, Any]) -> None:

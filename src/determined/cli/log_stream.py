@@ -100,7 +100,7 @@ def _print(session: BaseSession, path: str, args: argparse.Namespace, again: str
     try:
         for line in _lines(session, path, args):
             if args.json:
-                full = full_json.named(kind, line)
+                full = full_json.completed(kind, line)
                 print(json.dumps(full, indent=2, sort_keys=True), flush=args.follow)
             else:
                 print(line["message"], end="", flush=args.follow)

@@ -116,7 +116,7 @@ def _failed(args: argparse.Namespace, error: Exception) -> int:
 
 
 def _parse(words: List[str]) -> argparse.Namespace:
-    parser = build_parser(_named(words))
+    parser = build_parser(_command_of(words))
     args, unknown = parser.parse_known_args(words)
     if not args.run and args.default_command:
         args, unknown = parser.parse_known_args([*words, args.default_command])
@@ -154,7 +154,7 @@ def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
     return parser
 
 
-def _named(words: Sequence[str]) -> Optional[declare.Command]:
+def _command_of(words: Sequence[str]) -> Optional[declare.Command]:
     skip = False
     for word in words:
         if skip or word.startswith("-"):

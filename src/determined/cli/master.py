@@ -124,8 +124,8 @@ NOUN = Command(
 
 def info(args: argparse.Namespace) -> None:
     """Print the public information of the master; needs no login."""
-    found = connect.anonymous(args).get("/api/v1/master").json()
-    _show(args, full_json.named("GetMasterResponse", found))
+    answer = connect.anonymous(args).get("/api/v1/master").json()
+    _show(args, full_json.completed("GetMasterResponse", answer))
 
 
 def show_config(args: argparse.Namespace) -> None:
@@ -149,11 +149,11 @@ def set_config(args: argparse.Namespace) -> None:
 
 def get_message(args: argparse.Namespace) -> None:
     """Print the cluster message with its times."""
-    found = connect.session(args).get("/api/v1/master/cluster_message").json()
-    if found.get("clusterMessage") is None and not (args.json or args.yaml):
+    answer = connect.session(args).get("/api/v1/master/cluster_message").json()
+    if answer.get("clusterMessage") is None and not (args.json or args.yaml):
         print("No cluster message is set")
         return
-    _show(args, full_json.named("GetClusterMessageResponse", found))
+    _show(args, full_json.completed("GetClusterMessageResponse", answer))
 
 
 def set_message(args: argparse.Namespace) -> None:
@@ -164,13 +164,13 @@ def set_message(args: argparse.Namespace) -> None:
     """
     if not args.message:
         raise errors.CliError("give the text of the message with -m")
-    given = {
+    fields = {
         "message": args.message,
         "startTime": args.start,
         "endTime": args.end,
         "duration": args.duration,
     }
-    body = {name: value for name, value in given.items() if value is not None}
+    body = {name: value for name, value in fields.items() if value is not None}
     connect.session(args).put("/api/v1/master/cluster_message", json=body)
     print("Set cluster message")
 

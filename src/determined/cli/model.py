@@ -156,11 +156,11 @@ def list_models(args: argparse.Namespace) -> None:
         "orderBy": f"ORDER_BY_{args.order_by.upper()}",
         "workspaceNames": [name for name in names if name] or None,
     }
-    found = list(lists.iterate(connect.session(args), "/api/v1/models", "models", params))
+    models = list(lists.iterate(connect.session(args), "/api/v1/models", "models", params))
     if args.json:
-        show.as_json([_with_old_names(model) for model in found])
+        show.as_json([_with_old_names(model) for model in models])
     else:
-        _print_models(found)
+        _print_models(models)
 
 
 def list_versions(args: argparse.Namespace) -> None:
@@ -172,19 +172,19 @@ def list_versions(args: argparse.Namespace) -> None:
     if args.json:
         show.as_json(session.get(path, params=params).json())
         return
-    found = list(lists.iterate(session, path, "modelVersions", params))
+    versions = list(lists.iterate(session, path, "modelVersions", params))
     _print_models([model])
     print()
-    _print_versions(found)
+    _print_versions(versions)
 
 
 def move(args: argparse.Namespace) -> None:
     session = connect.session(args)
     params = {"nameCaseSensitive": args.workspace_name}
-    found = session.get("/api/v1/workspaces", params=params).json()["workspaces"]
-    if not found:
+    workspaces = session.get("/api/v1/workspaces", params=params).json()["workspaces"]
+    if not workspaces:
         raise errors.CliError(f"Did not find a workspace with name {args.workspace_name!r}.")
-    body = {"destinationWorkspaceId": found[0]["id"]}
+    body = {"destinationWorkspaceId": workspaces[0]["id"]}
     session.post(f"{_path(args.name)}/move", json=body)
     print(f"Moved model {args.name} to workspace {args.workspace_name}")
 
@@ -222,10 +222,10 @@ def _version(session: BaseSession, name: str, number: int) -> Any:
         except api_errors.NotFoundException as error:
             raise errors.CliError(str(error)) from None
     params = {"limit": 1, "orderBy": "ORDER_BY_DESC", "sortBy": "SORT_BY_VERSION"}
-    found: List[Any] = session.get(f"{_path(name)}/versions", params=params).json()[
+    versions: List[Any] = session.get(f"{_path(name)}/versions", params=params).json()[
         "modelVersions"
     ]
-    return found[0] if found else None
+    return versions[0] if versions else None
 
 
 def _print_models(models: Sequence[Dict[str, Any]]) -> None:

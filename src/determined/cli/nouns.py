@@ -51,5 +51,5 @@ def load(word: str) -> Optional[declare.Command]:
 
 def load_all() -> Sequence[declare.Command]:
     """Every noun with its commands."""
-    found = (load(head.name) for head in HEADS)
-    return [noun for noun in found if noun is not None]
+    loaded = (load(head.name) for head in HEADS)
+    return [noun for noun in loaded if noun is not None]

@@ -37,15 +37,15 @@ def parse(texts: Sequence[str]) -> List[PublishedPort]:
     Raises:
         CliError: a text has another form, or a port occurs twice.
     """
-    found = [_parsed(text) for text in texts]
+    published = [_parsed(text) for text in texts]
     for name, ports in (
-        ("port", [p.port for p in found]),
-        ("local port", [p.local for p in found if p.local]),
+        ("port", [p.port for p in published]),
+        ("local port", [p.local for p in published if p.local]),
     ):
         twice = sorted({p for p in ports if ports.count(p) > 1})
         if twice:
             raise errors.CliError(f"--publish names {name} {twice[0]} twice: publish it once")
-    return found
+    return published
 
 
 def with_ports(config: str, ports: Sequence[PublishedPort]) -> str:

@@ -49,10 +49,10 @@ def is_accepted(address: str, error: BaseException) -> bool:
     except OSError:
         return False
     digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
-    shown = ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
+    fingerprint = ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
     print(
         f"This machine does not trust the issuer of the certificate of the master at {address}."
-        f"\nIts SHA-256 fingerprint is {shown}\n"
+        f"\nIts SHA-256 fingerprint is {fingerprint}\n"
         "Compare it with the fingerprint that the admin has: if they differ, do not trust it.\n"
         "Trust it from now on? [y/N]: ",
         end="",

@@ -102,12 +102,12 @@ _HEADERS = (
 
 def list_pools(args: argparse.Namespace) -> None:
     session = connect.session(args)
-    found = pagination.fetch(session, "/api/v1/resource-pools", "resourcePools", {})
+    pools = pagination.fetch(session, "/api/v1/resource-pools", "resourcePools", {})
     if args.json:
-        show.as_json(found)
+        show.as_json(pools)
     else:
-        show.table(_HEADERS, [_row(pool) for pool in found], args.csv)
-        for pool in found:
+        show.table(_HEADERS, [_row(pool) for pool in pools], args.csv)
+        for pool in pools:
             if pool.get("trouble"):
                 since = show.instant(pool.get("troubleSince"))
                 print(f"{pool['name']}: {pool['trouble']} since {since}", file=sys.stderr)
@@ -128,14 +128,14 @@ _OFFER_HEADERS = (
 def offers(args: argparse.Namespace) -> None:
     """Print the offers of a pool, and those that are left out with the reason."""
     path = f"/api/v1/resource-pools/{quote(args.pool_name, safe='')}/offers"
-    found = connect.session(args).get(path, params={"slots": args.slots}).json()
+    answer = connect.session(args).get(path, params={"slots": args.slots}).json()
     if args.json:
-        show.as_json(found)
+        show.as_json(answer)
         return
-    rows = [_offer_row(offer, found["machines"]) for offer in found["offers"]]
+    rows = [_offer_row(offer, answer["machines"]) for offer in answer["offers"]]
     show.table(_OFFER_HEADERS, rows, args.csv)
-    if found["problem"] and not args.csv:
-        print(f"No machine would start: {found['problem']}")
+    if answer["problem"] and not args.csv:
+        print(f"No machine would start: {answer['problem']}")
 
 
 def _offer_row(offer: Dict[str, Any], machines: int) -> List[Any]:
@@ -172,17 +172,17 @@ def list_workspaces(args: argparse.Namespace) -> None:
 
 def add(args: argparse.Namespace) -> None:
     """Bind a pool to more workspaces."""
-    connect.session(args).post(_path(args), json=_named(args))
+    connect.session(args).post(_path(args), json=_binding_of(args))
     print(f"Bound resource pool '{args.pool_name}' to {_list(args.workspace_names)}")
 
 
 def remove(args: argparse.Namespace) -> None:
-    connect.session(args).delete(_path(args), json=_named(args))
+    connect.session(args).delete(_path(args), json=_binding_of(args))
     print(f"Unbound resource pool '{args.pool_name}' from {_list(args.workspace_names)}")
 
 
 def replace(args: argparse.Namespace) -> None:
-    connect.session(args).put(_path(args), json=_named(args))
+    connect.session(args).put(_path(args), json=_binding_of(args))
     print(f"Resource pool '{args.pool_name}' is now bound to {_list(args.workspace_names)}")
 
 
@@ -190,7 +190,7 @@ def _path(args: argparse.Namespace) -> str:
     return f"/api/v1/resource-pools/{quote(args.pool_name, safe='')}/workspace-bindings"
 
 
-def _named(args: argparse.Namespace) -> Dict[str, Any]:
+def _binding_of(args: argparse.Namespace) -> Dict[str, Any]:
     return {"resourcePoolName": args.pool_name, "workspaceNames": args.workspace_names}
 
 

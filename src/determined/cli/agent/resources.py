@@ -87,15 +87,15 @@ def costs(args: argparse.Namespace) -> None:
         "timestampBefore": args.timestamp_before,
         "by": args.by,
     }
-    found = connect.session(args).get("/api/v1/resources/costs", params=params).json()
+    answer = connect.session(args).get("/api/v1/resources/costs", params=params).json()
     if args.json:
-        show.as_json(found)
+        show.as_json(answer)
         return
     headers = (args.by.capitalize(), "Slot Hours", "Cost (USD)", "Slot Hours Without Price")
-    rows = [_cost_row(entry) for entry in found["entries"]]
+    rows = [_cost_row(entry) for entry in answer["entries"]]
     show.table(headers, rows, args.csv)
     if not args.csv:
-        print(f"All machines, also while idle: {found['machinesCost']:.2f} USD")
+        print(f"All machines, also while idle: {answer['machinesCost']:.2f} USD")
 
 
 def _cost_row(entry: Dict[str, Any]) -> List[Any]:

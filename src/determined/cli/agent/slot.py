@@ -92,15 +92,15 @@ def _containers(tasks: Dict[str, Any]) -> Iterator[Any]:
 def _row(agent: Dict[str, Any], slot: Dict[str, Any], tasks: Dict[str, Any]) -> Dict[str, Any]:
     container = slot["container"]
     allocation = tasks.get(container["id"], {}) if container else {}
-    taken = "FREE" if not container else "OCCUPIED"
+    fallback = "FREE" if not container else "OCCUPIED"
     return {
         "agent_id": agent["id"],
         "resource_pools": ", ".join(agent["resourcePools"]),
         "slot_id": slot["id"],
         "enabled": slot["enabled"],
         "draining": slot["draining"],
-        "allocation_id": allocation.get("allocationId", taken),
-        "task_name": allocation.get("name", taken),
+        "allocation_id": allocation.get("allocationId", fallback),
+        "task_name": allocation.get("name", fallback),
         "type": slot["device"]["type"].replace("TYPE_", "").lower(),
         "device": slot["device"]["brand"],
     }

@@ -85,17 +85,17 @@ _HEADERS = (
 
 def describe(args: argparse.Namespace) -> None:
     path = f"/api/v1/checkpoints/{args.uuid}"
-    found = connect.session(args).get(path).json()["checkpoint"]
+    checkpoint = connect.session(args).get(path).json()["checkpoint"]
     if args.json:
-        show.as_json(found)
+        show.as_json(checkpoint)
         return
-    training, metadata = found.get("training") or {}, found.get("metadata") or {}
+    training, metadata = checkpoint.get("training") or {}, checkpoint.get("metadata") or {}
     row = [
         training.get("experimentId"),
         training.get("trialId"),
         metadata.get("steps_completed"),
-        show.instant(found["reportTime"]),
-        found["uuid"],
+        show.instant(checkpoint["reportTime"]),
+        checkpoint["uuid"],
         show.block(training.get("validationMetrics") or {}),
         show.block(metadata),
     ]
@@ -183,7 +183,7 @@ def fetch(
     checkpoint.reload()
     total = sum((checkpoint.resources or {}).values())
     try:
-        with transfers.shown(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
+        with transfers.progress_bar(f"checkpoint {checkpoint.uuid}", total, args.quiet) as moved:
             return checkpoint.download(
                 path=directory, mode=mode, verify=not args.no_verify, progress=moved
             )

@@ -20,7 +20,7 @@ NO_VERIFY = flag(
 
 
 @contextlib.contextmanager
-def shown(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[BytesMoved]]:
+def progress_bar(label: str, total: int, is_quiet: bool = False) -> Iterator[Optional[BytesMoved]]:
     """Show a progress bar on stderr while the context is open.
 
     Args:

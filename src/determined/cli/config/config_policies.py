@@ -58,11 +58,11 @@ def describe(args: argparse.Namespace) -> None:
     """Print the policies of the cluster or of a workspace."""
     session = connect.session(args)
     path, scope = _target(session, args)
-    found = session.get(path).json().get("configPolicies")
-    if not found and not args.json:
+    policies = session.get(path).json().get("configPolicies")
+    if not policies and not args.json:
         print(f"No {args.workload_type} config policies are set for {scope}")
         return
-    _show(found, args.json)
+    _show(policies, args.json)
 
 
 def set_policies(args: argparse.Namespace) -> None:
@@ -92,8 +92,8 @@ def _target(session: BaseSession, args: argparse.Namespace) -> Tuple[str, str]:
     return path, f"workspace '{args.workspace_name}'"
 
 
-def _show(found: Any, as_json: bool) -> None:
+def _show(policies: Any, as_json: bool) -> None:
     if as_json:
-        show.as_json(found or {})
+        show.as_json(policies or {})
     else:
-        show.as_yaml(found)
+        show.as_yaml(policies)

@@ -26,9 +26,9 @@ def in_lines(text: str) -> str:
     """The text of an error; if it lists problems, each stands on a line of its own."""
     if ROOT not in text:
         return text
-    head, found, rest = text.partition(ROOT)
+    head, root, rest = text.partition(ROOT)
     head = _HEAD.sub("", head).rstrip()
-    return "\n  ".join([head, *map(_plain, f"{found}{rest}".splitlines())])
+    return "\n  ".join([head, *map(_plain, f"{root}{rest}".splitlines())])
 
 
 def _plain(line: str) -> str:
@@ -42,10 +42,10 @@ def _plain(line: str) -> str:
     return f"{place}: {problem}" if place else problem
 
 
-def _expected(found: re.Match[str]) -> str:
-    kinds = [k for k in re.split(r", | or ", found[1]) if k != "null"]
-    return f"must be {' or '.join(map(_named, kinds))}, not {_named(found[2])}"
+def _expected(match: re.Match[str]) -> str:
+    kinds = [k for k in re.split(r", | or ", match[1]) if k != "null"]
+    return f"must be {' or '.join(map(_plain_kind, kinds))}, not {_plain_kind(match[2])}"
 
 
-def _named(kind: str) -> str:
+def _plain_kind(kind: str) -> str:
     return _KINDS.get(kind, kind)

@@ -70,11 +70,11 @@ def create(args: argparse.Namespace) -> None:
 
 
 def describe(args: argparse.Namespace) -> None:
-    found = connect.session(args).get(_path(args.template_name)).json()["template"]
+    template = connect.session(args).get(_path(args.template_name)).json()["template"]
     if args.json:
-        show.as_json(found)
+        show.as_json(template)
         return
-    show.as_yaml(found["config"])
+    show.as_yaml(template["config"])
 
 
 def list_templates(args: argparse.Namespace) -> None:
@@ -82,11 +82,11 @@ def list_templates(args: argparse.Namespace) -> None:
     names = _workspace_names(session)
     headers = ["Name", "Workspace"] + (["Config"] if args.details else [])
     rows = []
-    found = session.get("/api/v1/templates").json()["templates"]
+    templates = session.get("/api/v1/templates").json()["templates"]
     if args.json:
-        show.as_json(found)
+        show.as_json(templates)
         return
-    for item in found:
+    for item in templates:
         number = item["workspaceId"]
         row = [item["name"], names.get(number, f"missing workspace id {number}")]
         rows.append(row + ([show.block(item["config"])] if args.details else []))
@@ -128,5 +128,5 @@ def _post(session: BaseSession, name: str, config: Any, workspace_id: int) -> No
 
 
 def _workspace_names(session: BaseSession) -> Dict[int, str]:
-    found = session.get("/api/v1/workspaces").json()["workspaces"]
-    return {item["id"]: item["name"] for item in found}
+    workspaces = session.get("/api/v1/workspaces").json()["workspaces"]
+    return {item["id"]: item["name"] for item in workspaces}

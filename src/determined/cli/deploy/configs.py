@@ -48,22 +48,22 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         "port": 8080,
         "cluster_name": cluster.cluster,
     }
-    kept = _kept(cluster, options)
+    stored = _stored_settings(cluster, options)
     if _is_account_new(cluster, options):
         assert options.account is not None
         config["security"] = {"default_task": options.account.setting()}
-    given = kept
+    own_config = stored
     if options.config_path:
         # Whoever knows the cluster's address still reaches it, and tasks keep their account.
-        place: Dict[str, Any] = {name: kept[name] for name in ("host", "port") if name in kept}
-        account = _section(kept, "security").get("default_task")
+        place: Dict[str, Any] = {name: stored[name] for name in ("host", "port") if name in stored}
+        account = _section(stored, "security").get("default_task")
         if account:
             place["security"] = {"default_task": account}
-        given = merged(place, read(options.config_path))
-    if not _section(given, "db").get("host"):
+        own_config = merged(place, read(options.config_path))
+    if not _section(own_config, "db").get("host"):
         config["db"] = {"data_dir": str(cluster.database)}
-    own = _section(given, "checkpoint_storage").get("host_path") == str(cluster.checkpoints)
-    if own or given.get("checkpoint_storage") is None:
+    own = _section(own_config, "checkpoint_storage").get("host_path") == str(cluster.checkpoints)
+    if own or own_config.get("checkpoint_storage") is None:
         storage = pathlib.Path(options.storage_path or cluster.checkpoints).absolute()
         _make_storage(cluster, storage, options.account)
         config["checkpoint_storage"] = {"type": "shared_fs", "host_path": str(storage)}
@@ -71,7 +71,7 @@ def of_master(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str
         **_section(config, "security"),
         "agent_join_token_file": str(cluster.join_token),
     }
-    config = merged(config, given)
+    config = merged(config, own_config)
     flags: Dict[str, Any] = {"host": options.host, "port": options.port}
     config.update({key: value for key, value in flags.items() if value is not None})
     if type(config["port"]) is not int or not 1 <= config["port"] <= 65535:
@@ -106,18 +106,18 @@ def is_kept(cluster: layout.ClusterLayout) -> bool:
     return cluster.settings.exists() and (cluster.database / "data").exists()
 
 
-def _kept(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
+def _stored_settings(cluster: layout.ClusterLayout, options: MasterOptions) -> Dict[str, Any]:
     """The settings of the last start, without those that options replace."""
     if not cluster.settings.exists():
         return {}
-    kept = read(str(cluster.settings))
+    config = read(str(cluster.settings))
     if options.storage_path:
-        kept.pop("checkpoint_storage", None)
+        config.pop("checkpoint_storage", None)
     if options.account is not None and options.account.is_given:
-        security = {**_section(kept, "security")}
+        security = {**_section(config, "security")}
         security.pop("default_task", None)
-        kept["security"] = security
-    return kept
+        config["security"] = security
+    return config
 
 
 def security_of(config: Dict[str, Any]) -> Dict[str, Any]:
@@ -191,9 +191,9 @@ def write_agent(cluster: layout.ClusterLayout, options: AgentOptions) -> Dict[st
         config["visible_gpus"] = options.visible_gpus
     if options.pool:
         config["resource_pool"] = options.pool
-    given = read(options.config_path) if options.config_path else {}
+    own_config = read(options.config_path) if options.config_path else {}
     # JSON is valid YAML, and an agent reads it without loading a YAML library.
-    config = merged(config, given)
+    config = merged(config, own_config)
     specs.write_private(cluster.agent_config(options.name), json.dumps(config, indent=2) + "\n")
     return config
 
@@ -276,5 +276,5 @@ def _gpu_indexes() -> List[str]:
     if shutil.which("nvidia-smi") is None:
         return []
     command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
-    asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    return asked.stdout.split() if asked.returncode == 0 else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return done.stdout.split() if done.returncode == 0 else []

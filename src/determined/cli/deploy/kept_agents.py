@@ -44,7 +44,7 @@ def keep(cluster: layout.ClusterLayout, agents: KeptAgents) -> None:
 def _read(cluster: layout.ClusterLayout) -> Optional[KeptAgents]:
     """The agents of the last start; None where there was none, or its file is damaged."""
     try:
-        found = json.loads(cluster.kept_agents.read_text())
-        return KeptAgents(count=int(found["count"]), with_gpus=bool(found["with_gpus"]))
+        document = json.loads(cluster.kept_agents.read_text())
+        return KeptAgents(count=int(document["count"]), with_gpus=bool(document["with_gpus"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -139,9 +139,9 @@ def check_name(what: str, name: str) -> None:
 
 
 def _parent() -> pathlib.Path:
-    given = os.environ.get("DET_DEPLOY_DIR")
-    if given:
-        return pathlib.Path(given).absolute()
+    directory = os.environ.get("DET_DEPLOY_DIR")
+    if directory:
+        return pathlib.Path(directory).absolute()
     if os.geteuid() == 0:
         return pathlib.Path("/var/lib/determined")
     data_home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")

@@ -33,8 +33,8 @@ def emptied(cluster: layout.ClusterLayout, agents: Sequence[str], say: Say) -> I
     with contextlib.ExitStack() as stack:
         try:
             session = stack.enter_context(_admin(cluster))
-            found = session.get("/api/v1/agents", timeout=_ANSWER_S).json()["agents"]
-            free = [a["id"] for a in found if a.get("enabled") and not a.get("draining")]
+            listed = session.get("/api/v1/agents", timeout=_ANSWER_S).json()["agents"]
+            free = [a["id"] for a in listed if a.get("enabled") and not a.get("draining")]
             names = [name for name in agents if name in free]
             if names and _allocations(session, names):
                 stack.callback(_enable, session, names)
@@ -62,9 +62,9 @@ def _empty(session: Session, agents: Sequence[str], say: Say) -> None:
     if trials:
         count = f"{len(trials)} trial{'' if len(trials) == 1 else 's'}"
         say(f"waiting until {count} saved their work (at most {SAVE_LIMIT_S:.0f} s)")
-        left = _wait(session, agents, SAVE_LIMIT_S, {task["allocationId"] for task in trials})
-        if left:
-            say(f"{len(left)} did not: they continue from their last checkpoint")
+        remaining = _wait(session, agents, SAVE_LIMIT_S, {task["allocationId"] for task in trials})
+        if remaining:
+            say(f"{len(remaining)} did not: they continue from their last checkpoint")
     for name in agents:
         session.post(f"/api/v1/agents/{name}/disable", json={"drain": False})
     _wait(session, agents, _KILL_LIMIT_S, None)
@@ -76,10 +76,14 @@ def _wait(
     """Wait until the agents have no allocations (of these ids); the ones that are left."""
     deadline = time.monotonic() + limit_s
     while True:
-        left = _allocations(session, agents)
-        left = left if ids is None else [task for task in left if task["allocationId"] in ids]
-        if not left or time.monotonic() > deadline:
-            return left
+        remaining = _allocations(session, agents)
+        remaining = (
+            remaining
+            if ids is None
+            else [task for task in remaining if task["allocationId"] in ids]
+        )
+        if not remaining or time.monotonic() > deadline:
+            return remaining
         time.sleep(_PAUSE_S)
 
 

@@ -46,14 +46,14 @@ def end(processes: Iterable[ProcessIdentity], grace_s: float) -> List[ProcessIde
     Returns:
         The processes that had to be killed.
     """
-    left = [p for p in processes if is_alive(p)]
-    for process in left:
+    alive = [p for p in processes if is_alive(p)]
+    for process in alive:
         send(process, signal.SIGTERM)
-    left = wait_gone(left, grace_s)
-    for process in left:
+    alive = wait_gone(alive, grace_s)
+    for process in alive:
         send(process, signal.SIGKILL)
-    wait_gone(left, _GONE_S)
-    return left
+    wait_gone(alive, _GONE_S)
+    return alive
 
 
 def send(process: ProcessIdentity, number: int) -> None:
@@ -66,11 +66,11 @@ def send(process: ProcessIdentity, number: int) -> None:
 def wait_gone(processes: Iterable[ProcessIdentity], limit_s: float) -> List[ProcessIdentity]:
     """Wait at most `limit_s` seconds until all have ended, and return those that still run."""
     deadline = time.monotonic() + limit_s
-    left = [p for p in processes if is_alive(p)]
-    while left and time.monotonic() < deadline:
+    alive = [p for p in processes if is_alive(p)]
+    while alive and time.monotonic() < deadline:
         time.sleep(0.02)
-        left = [p for p in left if is_alive(p)]
-    return left
+        alive = [p for p in alive if is_alive(p)]
+    return alive
 
 
 def descendants(roots: Iterable[ProcessIdentity]) -> List[ProcessIdentity]:
@@ -81,26 +81,26 @@ def descendants(roots: Iterable[ProcessIdentity]) -> List[ProcessIdentity]:
         fields = _stat(pid)
         if fields is not None:
             parents[pid], sessions[pid] = int(fields[1]), int(fields[3])
-    wanted = {root.pid for root in roots}
-    found: Set[int] = set(wanted)
+    root_pids = {root.pid for root in roots}
+    pids: Set[int] = set(root_pids)
     grew = True
     while grew:
-        more = {p for p in parents if parents[p] in found or sessions[p] in wanted} - found
-        found |= more
+        more = {p for p in parents if parents[p] in pids or sessions[p] in root_pids} - pids
+        pids |= more
         grew = bool(more)
-    named = (identify(pid) for pid in sorted(found - wanted))
-    return [process for process in named if process is not None]
+    identified = (identify(pid) for pid in sorted(pids - root_pids))
+    return [process for process in identified if process is not None]
 
 
 def find_by_command_line(needle: str) -> List[ProcessIdentity]:
     """The live processes, except this one, with `needle` in their command line."""
-    found = []
+    matches = []
     for pid in all_pids():
         if pid != os.getpid() and needle in command_of(pid):
             process = identify(pid)
             if process is not None:
-                found.append(process)
-    return found
+                matches.append(process)
+    return matches
 
 
 def command_of(pid: int) -> str:

@@ -82,10 +82,10 @@ def sign_in(cluster: layout.ClusterLayout, address: str, username: str, password
                 if each.active_user is None:
                     each.set_token(username, token)
             return session
-    known = password or initial_password(cluster)
+    secret = password or initial_password(cluster)
     try:
         options = authentication.Options(max_retries=_NO_RETRIES)
-        session = authentication.login(address, username, known, options)
+        session = authentication.login(address, username, secret, options)
     except api_errors.UnauthenticatedException:
         raise errors.CliError(
             f"the initial password of '{username}' has been changed; the cluster is running, log "
@@ -142,14 +142,14 @@ def wait_agents(
     slots_deadline = time.monotonic() + _SLOTS_LIMIT_S
     while True:
         agents = session.get("/api/v1/agents").json()["agents"]
-        found = [agent for agent in agents if agent["id"] in names]
+        present = [agent for agent in agents if agent["id"] in names]
         # An agent of the last start is listed without slots until it has joined again.
-        has_slots = all(agent.get("slots") for agent in found)
-        if len(found) == len(names) and (has_slots or time.monotonic() > slots_deadline):
-            return found
+        has_slots = all(agent.get("slots") for agent in present)
+        if len(present) == len(names) and (has_slots or time.monotonic() > slots_deadline):
+            return present
         check_alive(cluster, ["master", *names], before)
         if time.monotonic() > deadline:
-            missing = sorted(set(names) - {agent["id"] for agent in found})
+            missing = sorted(set(names) - {agent["id"] for agent in present})
             logs = ", ".join(str(cluster.log(name)) for name in missing)
             agents = f"agent{'' if len(missing) == 1 else 's'} {', '.join(missing)}"
             raise errors.CliError(f"{agents} did not join within {limit_s:.0f} s; see {logs}")
@@ -158,9 +158,9 @@ def wait_agents(
 
 def check_alive(cluster: layout.ClusterLayout, names: Sequence[str], before: LogSizes) -> None:
     """Raise `ProcessEndedError` if a process has ended since its start."""
-    known = specs.list_status(cluster.status)
+    by_name = specs.list_status(cluster.status)
     for name in names:
-        status = known.get(name)
+        status = by_name.get(name)
         if status is None or (status.state == "running" and status.restarts == 0):
             continue
         raise ProcessEndedError(

@@ -44,11 +44,11 @@ def warn_of_ignored(cluster: layout.ClusterLayout, args: argparse.Namespace) -> 
 
     Options that match its current settings are not named.
     """
-    asked = [name for name in _SETTINGS_OPTIONS if getattr(args, name)]
-    if not asked:
+    names = [name for name in _SETTINGS_OPTIONS if getattr(args, name)]
+    if not names:
         return
     current = configs.read(str(cluster.master_config))
-    ignored = [name for name in asked if not _holds(name, args, cluster, current)]
+    ignored = [name for name in names if not _holds(name, args, cluster, current)]
     if ignored:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
         declare.warn(
@@ -72,6 +72,6 @@ def _holds(
     if name == "task_account":
         return bool((configs.account_of(current) or "root") == value)
     if name == "master_config_path":
-        kept = dataclasses.replace(options_of(args), host=current["host"], port=current["port"])
-        return configs.of_master(cluster, kept) == current
+        options = dataclasses.replace(options_of(args), host=current["host"], port=current["port"])
+        return configs.of_master(cluster, options) == current
     return False

@@ -65,8 +65,8 @@ def write_spec(directory: pathlib.Path, spec: ProcessSpec) -> None:
 
 def list_specs(directory: pathlib.Path) -> List[ProcessSpec]:
     """All specs in order of start."""
-    found = [ProcessSpec(**document) for document in _documents(directory)]
-    return sorted(found, key=lambda spec: (spec.order, spec.name))
+    stored = [ProcessSpec(**document) for document in _documents(directory)]
+    return sorted(stored, key=lambda spec: (spec.order, spec.name))
 
 
 def delete_spec(directory: pathlib.Path, name: str) -> bool:
@@ -80,8 +80,8 @@ def write_status(directory: pathlib.Path, status: ProcessStatus) -> None:
 
 def list_status(directory: pathlib.Path) -> Dict[str, ProcessStatus]:
     """The last known status of each process by its name."""
-    found = (ProcessStatus(**document) for document in _documents(directory))
-    return {status.name: status for status in found}
+    stored = (ProcessStatus(**document) for document in _documents(directory))
+    return {status.name: status for status in stored}
 
 
 def delete_status(directory: pathlib.Path, name: str) -> bool:

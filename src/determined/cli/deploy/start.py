@@ -39,17 +39,17 @@ def cluster_up(args: argparse.Namespace) -> None:
     """
     started_s = time.monotonic()
     cluster = _prepare(args, ("master", "agent"))
-    wanted = kept_agents.chosen(cluster, args)
-    names = [f"{cluster.cluster}-agent-{number}" for number in range(wanted.count)]
+    agent_options = kept_agents.chosen(cluster, args)
+    names = [f"{cluster.cluster}-agent-{number}" for number in range(agent_options.count)]
     with supervisor_client.only_command(cluster):
         if _is_up(cluster, ["master", *names], args):
             return
         config = _configure_master(cluster, args)
-        _configure_agents(cluster, config, names, wanted.with_gpus)
+        _configure_agents(cluster, config, names, agent_options.with_gpus)
         with _stop_on_failure(cluster):
             before = _start(cluster, args, ["master", *names])
             agents = _finish(cluster, config, names, args, before)
-        kept_agents.keep(cluster, wanted)
+        kept_agents.keep(cluster, agent_options)
     _print_summary(cluster, config, agents, time.monotonic() - started_s)
 
 
@@ -73,8 +73,8 @@ def agent_up(args: argparse.Namespace) -> None:
     name = args.agent_name
     layout.check_name("agent name", name)
     with supervisor_client.only_command(cluster):
-        known = specs.list_status(cluster.status).get(name)
-        if known is not None and known.process is not None:
+        status = specs.list_status(cluster.status).get(name)
+        if status is not None and status.process is not None:
             print(f"agent '{name}' is already running")
             return
         options = configs.AgentOptions(
@@ -140,8 +140,8 @@ def _is_up(cluster: layout.ClusterLayout, names: Sequence[str], args: argparse.N
             "another name with --cluster-name"
         )
     running_master.warn_of_ignored(cluster, args)
-    known = specs.list_status(cluster.status)
-    if any(name not in known or known[name].process is None for name in names):
+    by_name = specs.list_status(cluster.status)
+    if any(name not in by_name or by_name[name].process is None for name in names):
         return False
     if supervisor_client.find_supervisor(cluster) is None:
         return False
@@ -195,7 +195,7 @@ def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace)
     before = configs.security_of(configs.read(str(cluster.settings)))
     after = configs.security_of(configs.read(args.master_config_path))
     changed = [
-        f"security.{key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}"
+        f"security.{key}: {_text_of(before.get(key))} becomes {_text_of(after.get(key))}"
         for key in sorted(before.keys() | after.keys())
         if before.get(key) != after.get(key)
     ]
@@ -205,7 +205,7 @@ def _ask_about_security(cluster: layout.ClusterLayout, args: argparse.Namespace)
         arguments.confirm(args, "Start with these settings?")
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """A setting on one line, as a file has it."""
     return "unset" if value is None else json.dumps(value)
 
@@ -229,15 +229,15 @@ def _start(
     cluster: layout.ClusterLayout, args: argparse.Namespace, names: Sequence[str]
 ) -> ready.LogSizes:
     before = ready.log_sizes(cluster, names)
-    known = specs.list_status(cluster.status)
+    by_name = specs.list_status(cluster.status)
     for name in names:
-        if name in known and known[name].process is None:
+        if name in by_name and by_name[name].process is None:
             specs.delete_status(cluster.status, name)  # of an earlier start
-    wanted = [
+    started = [
         _master_spec(cluster, args) if name == "master" else _agent_spec(cluster, name, args)
         for name in names
     ]
-    supervisor_client.apply(cluster, wanted)
+    supervisor_client.apply(cluster, started)
     return before
 
 

@@ -42,11 +42,13 @@ def master_down(args: argparse.Namespace) -> None:
         print(cluster.missing())
         return
     with supervisor_client.only_command(cluster):
-        found = supervisor_client.withdraw(cluster, ["master"])
-        found |= {"database"} if stop_database(cluster) else set()
+        withdrawn = supervisor_client.withdraw(cluster, ["master"])
+        withdrawn |= {"database"} if stop_database(cluster) else set()
         if args.delete_db:
             delete_database(cluster)
-    print("master stopped" if found else f"no master of cluster '{cluster.cluster}' is running")
+    print(
+        "master stopped" if withdrawn else f"no master of cluster '{cluster.cluster}' is running"
+    )
 
 
 def agent_down(args: argparse.Namespace) -> None:
@@ -175,8 +177,8 @@ def _find_database(cluster: layout.ClusterLayout) -> Optional[processes.ProcessI
 
 
 def _names(cluster: layout.ClusterLayout) -> List[str]:
-    named = {spec.name for spec in specs.list_specs(cluster.specs)}
-    return sorted(named | set(specs.list_status(cluster.status)))
+    declared = {spec.name for spec in specs.list_specs(cluster.specs)}
+    return sorted(declared | set(specs.list_status(cluster.status)))
 
 
 def delete_database(cluster: layout.ClusterLayout) -> None:

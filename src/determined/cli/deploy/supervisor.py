@@ -29,11 +29,11 @@ _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 class _ChildProcess:
     """One spec and its process."""
 
-    def __init__(self, spec: specs.ProcessSpec, known: Optional[specs.ProcessStatus]) -> None:
+    def __init__(self, spec: specs.ProcessSpec, status: Optional[specs.ProcessStatus]) -> None:
         self.spec = spec
-        self.process = known.process if known else None
+        self.process = status.process if status else None
         self.adopted = self.process is not None
-        self.restarts = known.restarts if known and self.adopted else 0
+        self.restarts = status.restarts if status and self.adopted else 0
         self.exit_code: Optional[int] = None
         self.failures = 0
         self.started_s = time.monotonic()
@@ -87,18 +87,18 @@ class Supervisor:
             self._leaving = True
 
     def _read_specs(self) -> None:
-        wanted = {spec.name: spec for spec in specs.list_specs(self._cluster.specs)}
-        known = specs.list_status(self._cluster.status)
-        for name, spec in wanted.items():
+        declared = {spec.name: spec for spec in specs.list_specs(self._cluster.specs)}
+        by_name = specs.list_status(self._cluster.status)
+        for name, spec in declared.items():
             held = self._children.get(name)
             if held is None:
-                self._children[name] = _ChildProcess(spec, known.get(name))
+                self._children[name] = _ChildProcess(spec, by_name.get(name))
             elif held.process is None and held.kill_at_s is None:
                 self._children[name] = _ChildProcess(spec, None)  # it has ended: start it at once
             else:
                 held.spec = spec
             self._record(self._children[name])
-        for name in set(self._children) - set(wanted):
+        for name in set(self._children) - set(declared):
             self._stop(self._children[name])
 
     def _reap(self) -> None:

@@ -52,7 +52,7 @@ def find_supervisor(cluster: layout.ClusterLayout) -> Optional[processes.Process
     return processes.identify(int(text)) if text.isdigit() else None
 
 
-def apply(cluster: layout.ClusterLayout, wanted: Iterable[specs.ProcessSpec]) -> None:
+def apply(cluster: layout.ClusterLayout, declared: Iterable[specs.ProcessSpec]) -> None:
     """Start processes: write their specs and signal the supervisor.
 
     Also restarts a process that has ended for good (`--no-autorestart`).
@@ -61,7 +61,7 @@ def apply(cluster: layout.ClusterLayout, wanted: Iterable[specs.ProcessSpec]) ->
         CliError: the supervisor did not start; the text names its log.
     """
     names = set()
-    for spec in wanted:
+    for spec in declared:
         specs.write_spec(cluster.specs, spec)
         names.add(spec.name)
     deadline = time.monotonic() + _START_LIMIT_S
@@ -90,30 +90,30 @@ def withdraw(
     Returns:
         The names that existed: specified, or still running.
     """
-    known = specs.list_status(cluster.status)
-    found = {n for n in names if specs.delete_spec(cluster.specs, n) or n in known}
+    by_name = specs.list_status(cluster.status)
+    withdrawn = {n for n in names if specs.delete_spec(cluster.specs, n) or n in by_name}
     supervisor = find_supervisor(cluster)
     if supervisor is not None:
         processes.send(supervisor, signal.SIGHUP)
-        _wait(lambda: not found & set(specs.list_status(cluster.status)), limit_s)
-    end_left_behind(cluster, found)
-    return found
+        _wait(lambda: not withdrawn & set(specs.list_status(cluster.status)), limit_s)
+    end_left_behind(cluster, withdrawn)
+    return withdrawn
 
 
 def end_left_behind(cluster: layout.ClusterLayout, names: Iterable[str]) -> None:
     """End processes left by a dead supervisor, by their status files."""
-    known: Dict[str, specs.ProcessStatus] = specs.list_status(cluster.status)
+    by_name: Dict[str, specs.ProcessStatus] = specs.list_status(cluster.status)
     for name in names:
-        status = known.get(name)
+        status = by_name.get(name)
         if status is not None and status.process is not None:
             processes.end([status.process], grace_s=15.0)
         specs.delete_status(cluster.status, name)
 
 
 def _has_started(cluster: layout.ClusterLayout, names: Set[str]) -> bool:
-    known = specs.list_status(cluster.status)
-    seen = (known.get(name) for name in names)
-    return all(s is not None and (s.pid or s.exit_code is not None) for s in seen)
+    by_name = specs.list_status(cluster.status)
+    statuses = (by_name.get(name) for name in names)
+    return all(s is not None and (s.pid or s.exit_code is not None) for s in statuses)
 
 
 def _start(cluster: layout.ClusterLayout) -> None:
@@ -134,11 +134,11 @@ def _start(cluster: layout.ClusterLayout) -> None:
 
 def _environment() -> Dict[str, str]:
     """The environment of servers: without `DET_*`, and with absolute paths."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
-    if kept.get("PYTHONPATH"):
-        parts = kept["PYTHONPATH"].split(os.pathsep)
-        kept["PYTHONPATH"] = os.pathsep.join(os.path.abspath(part) for part in parts)
-    return kept
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+    if env.get("PYTHONPATH"):
+        parts = env["PYTHONPATH"].split(os.pathsep)
+        env["PYTHONPATH"] = os.pathsep.join(os.path.abspath(part) for part in parts)
+    return env
 
 
 def _try_lock(handle: int) -> bool:

@@ -36,25 +36,25 @@ class TaskAccount:
         return {"user": self.name, "uid": self.uid, "group": self.group, "gid": self.gid}
 
 
-def choose(asked: Optional[str]) -> Optional[TaskAccount]:
+def choose(name: Optional[str]) -> Optional[TaskAccount]:
     """The account of tasks, created if it is missing; None if a user starts the cluster.
 
     Args:
-        asked: its name; None for the default. Tasks never run as root instead of it.
+        name: its name; None for the default. Tasks never run as root instead of it.
 
     Raises:
         CliError: the named account cannot be used, or the default one cannot be created.
     """
     if os.geteuid() != 0:
-        if asked:
+        if name:
             raise errors.CliError(
                 "--task-account: only root can run tasks as another account; leave it out"
             )
         return None
-    if asked == "root":
+    if name == "root":
         return TaskAccount("root", is_given=True)
-    account = dataclasses.replace(_account(asked or NAME), is_given=asked is not None)
-    if asked and account.problem:
+    account = dataclasses.replace(_account(name or NAME), is_given=name is not None)
+    if name and account.problem:
         raise errors.CliError(account.problem)
     return account
 
@@ -65,12 +65,12 @@ def others_cannot_run() -> bool:
 
 
 def _account(name: str) -> TaskAccount:
-    found = _find(name) or _create(name)
-    if found.pw_uid == 0:
+    entry = _find(name) or _create(name)
+    if entry.pw_uid == 0:
         raise errors.CliError(f"the account '{name}' has uid 0: name another one")
-    group = grp.getgrgid(found.pw_gid).gr_name
-    problem = _problem(name, found.pw_uid, found.pw_gid)
-    return TaskAccount(name, found.pw_uid, found.pw_gid, group, problem)
+    group = grp.getgrgid(entry.pw_gid).gr_name
+    problem = _problem(name, entry.pw_uid, entry.pw_gid)
+    return TaskAccount(name, entry.pw_uid, entry.pw_gid, group, problem)
 
 
 def _find(name: str) -> Optional[pwd.struct_passwd]:
@@ -90,11 +90,11 @@ def _create(name: str) -> pwd.struct_passwd:
     command = [program, "--system", "--user-group", "--no-create-home"]
     command += ["--home-dir", "/nonexistent", "--shell", "/bin/sh", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    found = _find(name)
-    if done.returncode or found is None:
+    entry = _find(name)
+    if done.returncode or entry is None:
         reason = done.stderr.strip() or f"exit code {done.returncode}"
         raise errors.CliError(f"the account '{name}' cannot be created: {reason}")
-    return found
+    return entry
 
 
 def _problem(name: str, uid: int, gid: int) -> str:

@@ -31,7 +31,7 @@ def call(args: argparse.Namespace) -> None:
     Raises:
         CliError: the function does not exist, or the arguments do not fit.
     """
-    name = _named(args.name, args.auto_confirm)
+    name = _matching_name(args.name, args.auto_confirm)
     values = _values(name, args.args)
     answer = getattr(bindings, name)(connect.session(args), **values)
     for message in [answer] if isinstance(answer, Message) else answer:
@@ -42,7 +42,7 @@ def _names() -> List[str]:
     return sorted(filter(_CALL.match, dir(bindings)))
 
 
-def _named(word: str, accepts_match: bool) -> str:
+def _matching_name(word: str, accepts_match: bool) -> str:
     names = _names()
     if word in names:
         return word
@@ -57,13 +57,13 @@ def _named(word: str, accepts_match: bool) -> str:
 def _parameters(name: str) -> Parameters:
     """Parameters by wire name, without the session and the timeout."""
     signature = inspect.signature(getattr(bindings, name))
-    found = [p for p in signature.parameters.values() if p.name not in ("session", "timeout")]
-    found.sort(key=lambda p: p.default is not inspect.Parameter.empty)
-    named = [
+    parameters = [p for p in signature.parameters.values() if p.name not in ("session", "timeout")]
+    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    annotated = [
         p.replace(name=_on_the_wire(p.name), kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for p in found
+        for p in parameters
     ]
-    return {p.name: p for p in named}
+    return {p.name: p for p in annotated}
 
 
 def _values(name: str, words: List[str]) -> Dict[str, Any]:

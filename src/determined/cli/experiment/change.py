@@ -180,8 +180,8 @@ def set_gc_policy(args: argparse.Namespace) -> None:
         "save_trial_latest": args.save_trial_latest,
     }
     if not args.yes:
-        found = session.get(f"/experiments/{number}/preview_gc", params=policy).json()
-        count = len(found["checkpoints"] or ())
+        preview = session.get(f"/experiments/{number}/preview_gc", params=policy).json()
+        count = len(preview["checkpoints"] or ())
         confirm(
             args,
             f"{count} checkpoint(s) of experiment {number} would be deleted. "

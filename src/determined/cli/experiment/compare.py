@@ -24,20 +24,20 @@ def compare(args: argparse.Namespace) -> None:
     if len(numbers) < 2:
         raise errors.CliError("name at least two experiments to compare")
     session = connect.session(args)
-    found = [session.get(f"/api/v1/experiments/{n}").json()["experiment"] for n in numbers]
-    facts = [_facts(session, experiment) for experiment in found]
-    configs = [dict(_flat(e["config"])) for e in found]
+    experiments = [session.get(f"/api/v1/experiments/{n}").json()["experiment"] for n in numbers]
+    facts = [_facts(session, experiment) for experiment in experiments]
+    configs = [dict(_flat(e["config"])) for e in experiments]
     differing = _differing(configs)
     if args.json:
         show.as_json(
             [
                 {"id": e["id"], "results": fact, "config": {k: c.get(k) for k in differing}}
-                for e, fact, c in zip(found, facts, configs)
+                for e, fact, c in zip(experiments, facts, configs)
             ]
         )
         return
     rows: List[List[Any]] = [[name, *(fact[name] for fact in facts)] for name in facts[0]]
-    rows += [[key, *(_shown(c.get(key, _UNSET)) for c in configs)] for key in differing]
+    rows += [[key, *(_text_of(c.get(key, _UNSET)) for c in configs)] for key in differing]
     show.table(["", *(f"Experiment {n}" for n in numbers)], rows, as_csv=args.csv)
 
 
@@ -84,5 +84,5 @@ def _differing(configs: Sequence[Dict[str, Any]]) -> List[str]:
     ]
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return value if isinstance(value, str) else show.block(value)

@@ -93,7 +93,7 @@ def wait(args: argparse.Namespace) -> None:
         CliError: it ended in a state other than COMPLETED, or it is paused.
     """
     session = connect.session(args)
-    with progress.shown(f"Experiment {args.experiment_id}") as report:
+    with progress.progress_bar(f"Experiment {args.experiment_id}") as report:
         state = _ended_state(session, args.experiment_id, args.polling_interval, report)
     if state == _PAUSED:
         raise errors.CliError(
@@ -128,10 +128,10 @@ def _ended_state(
     unreachable_since_s: Optional[float] = None
     while True:
         try:
-            found = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
-            state = show.state(found["state"])
+            experiment = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
+            state = show.state(experiment["state"])
             unreachable_since_s = None
-            report(found.get("progress") or 0.0, state)
+            report(experiment.get("progress") or 0.0, state)
             if state in states.ENDED or state == _PAUSED:
                 return state
         except api_errors.MasterNotFoundException:
@@ -188,15 +188,15 @@ def _upload() -> Iterator[Callable[[int, int], None]]:
         moved: Optional[transfers.BytesMoved] = None
         before = 0
 
-        def report(sent: int, total: int) -> None:
+        def report(sent_bytes: int, total: int) -> None:
             nonlocal moved, before
             if total < submission.PROGRESS_STEP_BYTES:
                 return
             if before == 0 and moved is None:
-                moved = stack.enter_context(transfers.shown("Sending files", total))
+                moved = stack.enter_context(transfers.progress_bar("Sending files", total))
             if moved is not None:
-                moved(max(0, sent - before))  # a repeated part is no progress
-            before = max(before, sent)
+                moved(max(0, sent_bytes - before))  # a repeated part is no progress
+            before = max(before, sent_bytes)
 
         yield report
 

@@ -51,15 +51,17 @@ def list_experiments(args: argparse.Namespace) -> None:
     params: Dict[str, Any] = {"limit": args.limit, "offset": args.offset}
     if not args.all:
         params.update(archived=False, users=[own_name(session)])
-    found = pagination.fetch(session, "/api/v1/experiments", "experiments", params, args.pages)
+    experiments = pagination.fetch(
+        session, "/api/v1/experiments", "experiments", params, args.pages
+    )
     if args.json:
-        show.as_json(found)
+        show.as_json(experiments)
         return
-    table(found, with_archived=args.all, with_project=args.show_project, as_csv=args.csv)
+    table(experiments, with_archived=args.all, with_project=args.show_project, as_csv=args.csv)
 
 
 def table(
-    found: Sequence[Dict[str, Any]],
+    experiments: Sequence[Dict[str, Any]],
     *,
     with_archived: bool,
     with_project: bool = False,
@@ -71,7 +73,7 @@ def table(
         headers = ["Workspace", "Project", *headers]
     if with_archived:
         headers.append("Archived")
-    rows = [_list_row(_named(e, as_csv), with_archived, with_project) for e in found]
+    rows = [_list_row(_with_mark(e, as_csv), with_archived, with_project) for e in experiments]
     show.table(headers, rows, as_csv=as_csv)
 
 
@@ -115,13 +117,13 @@ def list_checkpoints(args: argparse.Namespace) -> None:
     session = connect.session(args)
     path = f"/api/v1/experiments/{args.experiment_id}/checkpoints"
     params = {"sortByAttr": "SORT_BY_END_TIME"}
-    found = pagination.fetch(session, path, "checkpoints", params)
+    checkpoints = pagination.fetch(session, path, "checkpoints", params)
     if args.best is not None:
-        found = _best(session, args.experiment_id, found, args.best)
+        checkpoints = _best(session, args.experiment_id, checkpoints, args.best)
     if args.json:
-        show.as_json(found)
+        show.as_json(checkpoints)
         return
-    show.table(_CHECKPOINT_HEADERS, [_checkpoint_row(c) for c in found], as_csv=args.csv)
+    show.table(_CHECKPOINT_HEADERS, [_checkpoint_row(c) for c in checkpoints], as_csv=args.csv)
 
 
 def config(args: argparse.Namespace) -> None:
@@ -152,7 +154,7 @@ def describe(args: argparse.Namespace) -> None:
     ids = _ids(args.experiment_ids)
     answers = [_get(session, number) for number in ids]
     if args.json:
-        show.as_json(full_json.named("GetExperimentResponse", answers))
+        show.as_json(full_json.completed("GetExperimentResponse", answers))
         return
     trials = [
         trial
@@ -193,7 +195,7 @@ def _ids(text: str) -> Sequence[int]:
         ) from None
 
 
-def _named(experiment: Dict[str, Any], as_csv: bool) -> Dict[str, Any]:
+def _with_mark(experiment: Dict[str, Any], as_csv: bool) -> Dict[str, Any]:
     """Mark an unmanaged experiment in its name, except in CSV, which scripts read."""
     if as_csv or not experiment.get("unmanaged"):
         return experiment
@@ -218,15 +220,15 @@ def _list_row(experiment: Dict[str, Any], with_archived: bool, with_project: boo
 
 
 def _best(
-    session: BaseSession, number: int, found: List[Dict[str, Any]], count: int
+    session: BaseSession, number: int, checkpoints: List[Dict[str, Any]], count: int
 ) -> List[Dict[str, Any]]:
     sign = _sign(session, number)
-    scored = [c for c in found if _metric(c) is not None]
+    scored = [c for c in checkpoints if _metric(c) is not None]
     return sorted(scored, key=lambda c: sign * float(c["training"]["searcherMetric"]))[:count]
 
 
 def _best_trials(
-    session: BaseSession, number: int, found: List[Dict[str, Any]]
+    session: BaseSession, number: int, trials: List[Dict[str, Any]]
 ) -> List[Dict[str, Any]]:
     """Trials by the searcher's metric, the best first; those without one last."""
     sign = _sign(session, number)
@@ -235,7 +237,7 @@ def _best_trials(
         value = trial.get("searcherMetricValue")
         return (value is None, sign * float(value or 0), trial["id"])
 
-    return sorted(found, key=key)
+    return sorted(trials, key=key)
 
 
 def _sign(session: BaseSession, number: int) -> float:

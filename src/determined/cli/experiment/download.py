@@ -31,6 +31,6 @@ def download(args: argparse.Namespace) -> None:
         )
     if not args.quiet:
         print("Local checkpoint paths:")
-    for found in best:
-        where = os.path.join(args.output_dir, found.uuid)
-        print(fetch(found, where, args), flush=True)
+    for checkpoint in best:
+        where = os.path.join(args.output_dir, checkpoint.uuid)
+        print(fetch(checkpoint, where, args), flush=True)

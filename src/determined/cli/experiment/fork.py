@@ -26,8 +26,8 @@ FORK_OPTIONS = (
 def fork(args: argparse.Namespace) -> None:
     """Create an experiment with the configuration and the files of another one."""
     session = connect.session(args)
-    found = session.get(f"/api/v1/experiments/{args.experiment_id}").json()["experiment"]
-    _create(args, session, found, found["config"])
+    experiment = session.get(f"/api/v1/experiments/{args.experiment_id}").json()["experiment"]
+    _create(args, session, experiment, experiment["config"])
 
 
 def fork_trial(args: argparse.Namespace) -> None:
@@ -35,10 +35,10 @@ def fork_trial(args: argparse.Namespace) -> None:
     session = connect.session(args)
     trial = session.get(f"/api/v1/trials/{args.trial_id}").json()["trial"]
     number = trial["experimentId"]
-    found = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
-    searcher = found["config"]["searcher"]
+    experiment = session.get(f"/api/v1/experiments/{number}").json()["experiment"]
+    searcher = experiment["config"]["searcher"]
     config = {
-        **found["config"],
+        **experiment["config"],
         "hyperparameters": trial["hparams"],
         "searcher": {
             "name": "single",
@@ -47,7 +47,7 @@ def fork_trial(args: argparse.Namespace) -> None:
             "source_trial_id": args.trial_id,
         },
     }
-    _create(args, session, found, config)
+    _create(args, session, experiment, config)
 
 
 def _create(

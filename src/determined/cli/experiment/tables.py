@@ -31,7 +31,7 @@ def fetch_workloads(session: BaseSession, trial: Dict[str, Any]) -> List[Dict[st
     return pagination.fetch(session, path, "workloads", {"limit": 500})
 
 
-def experiments(found: Iterable[Dict[str, Any]]) -> Table:
+def experiments(entries: Iterable[Dict[str, Any]]) -> Table:
     headers = (
         "Experiment ID",
         "State",
@@ -57,12 +57,12 @@ def experiments(found: Iterable[Dict[str, Any]]) -> Table:
             e["resourcePool"],
             ", ".join(sorted(e["labels"] or ())),
         ]
-        for e in found
+        for e in entries
     ]
     return Table("Experiment", "experiments", headers, rows)
 
 
-def trials(found: Iterable[Dict[str, Any]]) -> Table:
+def trials(entries: Iterable[Dict[str, Any]]) -> Table:
     headers = ("Trial ID", "Experiment ID", "State", "Started", "Ended", "H-Params")
     rows = [
         [
@@ -73,7 +73,7 @@ def trials(found: Iterable[Dict[str, Any]]) -> Table:
             show.instant(t["endTime"]),
             show.block(t["hparams"]),
         ]
-        for t in found
+        for t in entries
     ]
     return Table("Trials", "trials", headers, rows)
 
@@ -82,8 +82,8 @@ def workloads(by_trial: Dict[int, List[Dict[str, Any]]], with_metrics: bool) -> 
     """One row per trial and step, with its training, checkpoint and validation."""
     steps = {
         (trial_id, step): parts
-        for trial_id, found in by_trial.items()
-        for step, parts in _by_step(found).items()
+        for trial_id, entries in by_trial.items()
+        for step, parts in _by_step(entries).items()
     }
     training = _metric_names(steps.values(), "training") if with_metrics else []
     validation = _metric_names(steps.values(), "validation") if with_metrics else []
@@ -139,9 +139,9 @@ def output(tables: Sequence[Table], as_csv: bool, outdir: Optional[str]) -> None
         (folder / f"{table.file}.csv").write_bytes(text.getvalue().encode())
 
 
-def _by_step(found: Iterable[Dict[str, Any]]) -> Dict[int, Dict[str, Any]]:
+def _by_step(entries: Iterable[Dict[str, Any]]) -> Dict[int, Dict[str, Any]]:
     steps: Dict[int, Dict[str, Any]] = {}
-    for workload in found:
+    for workload in entries:
         for kind, part in workload.items():
             if part:
                 steps.setdefault(part["totalBatches"], {})[kind] = part

@@ -18,9 +18,9 @@ def small(text: str) -> str:
     """The config of an experiment that trains one batch of one trial, without restarts."""
     config = config_text.load(text, "config")
     searcher = config.get("searcher")
-    given = searcher if isinstance(searcher, dict) else {}
-    kept = {k: v for k, v in given.items() if k in ("metric", "smaller_is_better")}
-    config["searcher"] = {**kept, "name": "single", "max_length": {"batches": 1}}
+    options = searcher if isinstance(searcher, dict) else {}
+    remaining = {k: v for k, v in options.items() if k in ("metric", "smaller_is_better")}
+    config["searcher"] = {**remaining, "name": "single", "max_length": {"batches": 1}}
     config["description"] = f"{_PREFIX} {config.get('description') or ''}".strip()
     config["max_restarts"] = 0
     for period in ("min_checkpoint_period", "min_validation_period"):
@@ -37,9 +37,9 @@ def own_warnings(warnings: Sequence[str], text: str) -> List[str]:
     """
     config = config_text.load(text, "config")
     searcher = config.get("searcher")
-    given = set(config)
-    given |= {f"searcher.{key}" for key in searcher} if isinstance(searcher, dict) else set()
-    added = tuple(f"<config>.{path}:" for path in _SET if path not in given)
+    names = set(config)
+    names |= {f"searcher.{key}" for key in searcher} if isinstance(searcher, dict) else set()
+    added = tuple(f"<config>.{path}:" for path in _SET if path not in names)
     return [warning for warning in warnings if not warning.startswith(added)]
 
 
@@ -55,10 +55,10 @@ def run_here(text: str, model_def: Optional[str]) -> None:
     words = ["sh", "-c", entrypoint] if isinstance(entrypoint, str) else list(map(str, entrypoint))
     folder = model_def or os.curdir
     # DET_* variables of the shell would make the harness look for a cluster.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
-    path = os.pathsep.join([os.path.abspath(folder), *filter(None, [kept.get("PYTHONPATH")])])
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DET_")}
+    path = os.pathsep.join([os.path.abspath(folder), *filter(None, [env.get("PYTHONPATH")])])
     try:
-        status = subprocess.call(words, cwd=folder, env={**kept, "PYTHONPATH": path})
+        status = subprocess.call(words, cwd=folder, env={**env, "PYTHONPATH": path})
     except OSError as error:
         raise errors.CliError(f"'{words[0]}' in '{folder}': {error.strerror}") from None
     if status:

@@ -28,15 +28,15 @@ def kill(args: argparse.Namespace) -> None:
     """Kill tasks, or say that they had ended; with `--force`, continue past failures."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
-    for given in getattr(args, kind.id_name):
+    for prefix in getattr(args, kind.id_name):
         try:
-            task_id = ids.full(session, kind, given)
+            task_id = ids.full(session, kind, prefix)
             state = session.get(kind.path_of(task_id)).json()[kind.word]["state"]
             session.post(f"{kind.path_of(task_id)}/kill")
         except (errors.CliError, api_errors.BadRequestException) as error:
             if not args.force:
                 raise
-            declare.warn(f"Skipped {given}: {error}")
+            declare.warn(f"Skipped {prefix}: {error}")
         else:
             ssh_command.forget(task_id)
             show.print_stop(f"{kind.title} {task_id}", "Killed", state)

@@ -11,23 +11,23 @@ from determined.common.api import BaseSession
 _FULL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def full(session: BaseSession, kind: TaskKind, given: str) -> str:
-    """The full ID that starts with `given`.
+def full(session: BaseSession, kind: TaskKind, prefix: str) -> str:
+    """The full ID that starts with `prefix`.
 
     Returns:
-        `given` itself if it is a full ID, or if no listed ID matches: then the master reports
+        `prefix` itself if it is a full ID, or if no listed ID matches: then the master reports
         that the task does not exist.
 
     Raises:
         CliError: several IDs match; the text lists them.
     """
-    if _FULL.fullmatch(given):
-        return given
+    if _FULL.fullmatch(prefix):
+        return prefix
     listed = [task["id"] for task in pagination.fetch(session, kind.path, kind.many, {})]
-    found = sorted(task_id for task_id in listed if task_id.startswith(given))
-    if len(found) > 1:
+    matches = sorted(task_id for task_id in listed if task_id.startswith(prefix))
+    if len(matches) > 1:
         raise errors.CliError(
-            f"{len(found)} {kind.title} IDs start with '{given}': {', '.join(found[:10])}; "
+            f"{len(matches)} {kind.title} IDs start with '{prefix}': {', '.join(matches[:10])}; "
             "give a longer prefix"
         )
-    return found[0] if found else given
+    return matches[0] if matches else prefix

@@ -32,15 +32,15 @@ def list_all(args: argparse.Namespace) -> None:
     """Print the user's own tasks of a kind, or those of all users."""
     kind = kinds.kind_from_args(args)
     session = connect.session(args)
-    found = _fetch(session, kind, args)
+    tasks = _fetch(session, kind, args)
     if args.quiet:
-        for task in found:
+        for task in tasks:
             print(task["id"])
         return
     if args.json:
-        show.as_json(found)
+        show.as_json(tasks)
     else:
-        _table(kind, found, args)
+        _table(kind, tasks, args)
 
 
 def describe(args: argparse.Namespace) -> None:
@@ -49,11 +49,11 @@ def describe(args: argparse.Namespace) -> None:
     session = connect.session(args)
     task_id = ids.full(session, kind, getattr(args, kind.id_name))
     task = session.get(kind.path_of(task_id)).json()[kind.word]
-    shown = _shown(task, _names(session))
+    row = _row_of(task, _names(session))
     if args.json:
-        show.as_json(shown)
+        show.as_json(row)
     else:
-        _table(kind, [shown], args)
+        _table(kind, [row], args)
 
 
 def _fetch(session: Session, kind: TaskKind, args: argparse.Namespace) -> List[Dict[str, Any]]:
@@ -62,23 +62,23 @@ def _fetch(session: Session, kind: TaskKind, args: argparse.Namespace) -> List[D
         params["workspaceId"] = lookup.workspace(session, args.workspace_name)["id"]
     if not args.all:
         params["users"] = [display.own_name(session)]
-    found = pagination.fetch(session, kind.path, kind.many, params)
+    tasks = pagination.fetch(session, kind.path, kind.many, params)
     names = _names(session)
-    shown = [_shown(task, names) for task in found]
+    rows = [_row_of(task, names) for task in tasks]
     key = args.sort_by
     return sorted(
-        shown,
+        rows,
         key=lambda task: (str(task.get(key) or ""), task["id"]),
         reverse=args.order_by == "desc",
     )
 
 
 def _names(session: BaseSession) -> Dict[int, str]:
-    found = session.get("/api/v1/workspaces").json()["workspaces"]
-    return {workspace["id"]: workspace["name"] for workspace in found}
+    workspaces = session.get("/api/v1/workspaces").json()["workspaces"]
+    return {workspace["id"]: workspace["name"] for workspace in workspaces}
 
 
-def _shown(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
+def _row_of(task: Mapping[str, Any], names: Mapping[int, str]) -> Dict[str, Any]:
     """A task with the fields that scripts read."""
     workspace = names.get(task["workspaceId"])
     return {**task, "state": show.state(task["state"]), "workspaceName": workspace}

@@ -126,7 +126,7 @@ def _kept_command(session: Session, shell: Mapping[str, Any], options: Sequence[
 
 def _ready(session: Session, task_id: str) -> Mapping[str, Any]:
     """The shell, fetched again when it is ready: its agent may have changed its user."""
-    found: Mapping[str, Any] = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
-    wait.until_ready(session, _KIND, found)
-    found = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
-    return found
+    task: Mapping[str, Any] = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
+    wait.until_ready(session, _KIND, task)
+    task = session.get(_KIND.path_of(task_id)).json()[_KIND.word]
+    return task

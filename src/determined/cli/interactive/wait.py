@@ -54,8 +54,10 @@ def until_ready(session: BaseSession, kind: TaskKind, task: Mapping[str, Any]) -
 
 def allocation_of(session: BaseSession, task_id: str) -> Optional[Dict[str, Any]]:
     """The latest allocation of a task; None before the first."""
-    found = session.get(f"/api/v1/tasks/{quote(task_id, safe='')}").json()["task"]["allocations"]
-    newest: Optional[Dict[str, Any]] = found[0] if found else None
+    allocations = session.get(f"/api/v1/tasks/{quote(task_id, safe='')}").json()["task"][
+        "allocations"
+    ]
+    newest: Optional[Dict[str, Any]] = allocations[0] if allocations else None
     return newest
 
 
@@ -121,10 +123,10 @@ class _ReadinessWait:
         """The scheduler's explanation of the wait; empty if it has none."""
         job = quote(str(self._task.get("jobId") or ""), safe="")
         try:
-            found = self._session.get(f"/api/v1/job-queues/{job}/why").json()
+            answer = self._session.get(f"/api/v1/job-queues/{job}/why").json()
         except api_errors.BadRequestException:
             return ""
-        return str(found["text"]) if found.get("waiting") else ""
+        return str(answer["text"]) if answer.get("waiting") else ""
 
     def _ended(self, allocation: Mapping[str, Any]) -> errors.CliError:
         task_id = self._task["id"]

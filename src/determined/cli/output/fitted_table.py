@@ -87,8 +87,8 @@ def _columns(
 def _without_empty(
     headers: Sequence[str], cells: List[List[str]]
 ) -> Tuple[Sequence[str], List[List[str]]]:
-    kept = [i for i in range(len(headers)) if not cells or any(row[i] for row in cells)]
-    return [headers[i] for i in kept], [[row[i] for i in kept] for row in cells]
+    columns = [i for i in range(len(headers)) if not cells or any(row[i] for row in cells)]
+    return [headers[i] for i in columns], [[row[i] for i in columns] for row in cells]
 
 
 def _share(natural: List[int], least: List[int], room: int) -> Any:
@@ -98,12 +98,12 @@ def _share(natural: List[int], least: List[int], room: int) -> Any:
     if sum(least) > room:
         return None
     widths = list(least)
-    left = room - sum(widths)
-    while left > 0:
+    rest = room - sum(widths)
+    while rest > 0:
         wanting = [i for i, w in enumerate(widths) if w < natural[i]]
         narrowest = min(wanting, key=lambda i: (widths[i], i))
         widths[narrowest] += 1
-        left -= 1
+        rest -= 1
     return widths
 
 
@@ -195,13 +195,13 @@ def _least(texts: Sequence[str]) -> int:
 
 def _pieces(line: str) -> List[str]:
     """The pieces of a line, between which it may be broken."""
-    found: List[str] = []
+    pieces: List[str] = []
     start = 0
     for match in _WHOLE.finditer(line):
-        found += _PIECE.findall(line[start : match.start()])
-        found.append(match.group())
+        pieces += _PIECE.findall(line[start : match.start()])
+        pieces.append(match.group())
         start = match.end()
-    return found + _PIECE.findall(line[start:])
+    return pieces + _PIECE.findall(line[start:])
 
 
 def _printable(text: str) -> str:

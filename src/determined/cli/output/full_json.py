@@ -12,7 +12,7 @@ from determined.common.api import bindings
 from determined.common.api.messages import Message
 
 
-def named(name: str, data: Any) -> Any:
+def completed(name: str, data: Any) -> Any:
     """Complete the data of a message, or of a list of messages, by the message's name."""
     kind: Type[Message] = getattr(bindings, name)
     return [of(kind, item) for item in data] if isinstance(data, list) else of(kind, data)

@@ -29,7 +29,7 @@ def rewritten() -> Iterator[StatusCallback]:
 
 
 @contextlib.contextmanager
-def shown(doing: str) -> Iterator[ProgressCallback]:
+def progress_bar(doing: str) -> Iterator[ProgressCallback]:
     """Show a progress bar while the context is open; the callback takes a fraction and a text.
 
     Shows nothing if stderr is not a terminal.

@@ -110,22 +110,27 @@ _HEADERS = (
 
 def list_tasks(args: argparse.Namespace) -> None:
     """Print every running allocation, ordered by task."""
-    found = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
+    by_allocation = connect.session(args).get("/api/v1/tasks").json()["allocationIdToSummary"]
     if args.json:
-        shown = {key: full_json.named("AllocationSummary", one) for key, one in found.items()}
-        show.as_json(shown)
+        document = {
+            key: full_json.completed("AllocationSummary", one)
+            for key, one in by_allocation.items()
+        }
+        show.as_json(document)
         return
-    summaries = sorted(found.values(), key=lambda s: (s["registeredTime"] or "", s["taskId"]))
+    summaries = sorted(
+        by_allocation.values(), key=lambda s: (s["registeredTime"] or "", s["taskId"])
+    )
     show.table(_HEADERS, [_row(summary) for summary in summaries], as_csv=args.csv)
 
 
 def config(args: argparse.Namespace) -> None:
     text = connect.session(args).get(f"{_path(args)}/config").json()["config"]
-    shown = json.loads(text)
+    document = json.loads(text)
     if args.json:
-        show.as_json(shown)
+        show.as_json(document)
     else:
-        show.as_yaml(shown)
+        show.as_yaml(document)
 
 
 def kill(args: argparse.Namespace) -> None:

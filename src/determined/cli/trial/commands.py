@@ -111,9 +111,9 @@ def describe(args: argparse.Namespace) -> None:
     path = f"/api/v1/trials/{args.trial_id}/workloads"
     workloads = pagination.fetch(session, path, "workloads", params, args.pages)
     if args.json:
-        shown = full_json.named("GetTrialResponse", {"trial": trial})
-        shown["workloads"] = full_json.named("WorkloadContainer", workloads)
-        show.as_json(shown)
+        document = full_json.completed("GetTrialResponse", {"trial": trial})
+        document["workloads"] = full_json.completed("WorkloadContainer", workloads)
+        show.as_json(document)
         return
     headers = ["Experiment ID", "State", "H-Params", "Summary Metrics", "Started", "Ended"]
     show.table(headers, [_row(trial)], as_csv=args.csv)

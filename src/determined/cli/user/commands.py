@@ -115,8 +115,8 @@ def whoami(args: argparse.Namespace) -> None:
 
 def list_users(args: argparse.Namespace) -> None:
     """Print the active users, or all."""
-    wanted = getattr(args, "all", False)
-    params = {} if wanted else {"active": True}
+    with_inactive = getattr(args, "all", False)
+    params = {} if with_inactive else {"active": True}
     users = pagination.fetch(connect.session(args), "/api/v1/users", "users", params)
     if getattr(args, "json", False):
         show.as_json(users)
@@ -148,7 +148,7 @@ def change_password(args: argparse.Namespace) -> None:
     session = connect.session(args)
     me = session.get("/api/v1/me").json()["user"]
     target = args.target_user or me["username"]
-    user = me if target == me["username"] else edit.named(session, target)
+    user = me if target == me["username"] else edit.find_user(session, target)
     is_active = authentication.TokenStore(session.master).active_user in (None, target)
     password = _password(f"New password for user '{target}': ")
     path, fields = f"/api/v1/users/{user['id']}", _fields_of(session, password)
@@ -173,11 +173,11 @@ def _log_in(
     master = connect.address_of(args)
     options = authentication.Options(cert=trust.cert_of(master), max_retries=connect.RETRIES)
     try:
-        made = authentication.login(master, username, password, options)
+        opened = authentication.login(master, username, password, options)
     except api_errors.InvalidCredentialsException:
         connect.check_address(args)
         raise
-    with made as session:
+    with opened as session:
         try:
             store = authentication.TokenStore(master)
             store.set_token(username, session.token, becomes_active)

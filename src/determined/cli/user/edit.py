@@ -87,11 +87,11 @@ def edit(args: argparse.Namespace) -> None:
     Raises:
         CliError: no option is given.
     """
-    given = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
-    if not given:
+    fields = {name: getattr(args, name) for name in _FIELDS if getattr(args, name) is not None}
+    if not fields:
         raise errors.CliError("nothing to change; see: det user edit --help")
-    _patch(args, args.target_user, {_FIELDS[name][0]: value for name, value in given.items()})
-    print("Changes made to the following fields: " + ", ".join(_FIELDS[n][1] for n in given))
+    _patch(args, args.target_user, {_FIELDS[name][0]: value for name, value in fields.items()})
+    print("Changes made to the following fields: " + ", ".join(_FIELDS[n][1] for n in fields))
 
 
 def link_with_agent_user(args: argparse.Namespace) -> None:
@@ -109,7 +109,7 @@ def rename(args: argparse.Namespace) -> None:
     _patch(args, args.target_user, {"username": args.new_username})
 
 
-def named(session: BaseSession, username: str) -> Dict[str, Any]:
+def find_user(session: BaseSession, username: str) -> Dict[str, Any]:
     """A user by name.
 
     Raises:
@@ -125,4 +125,4 @@ def named(session: BaseSession, username: str) -> Dict[str, Any]:
 
 def _patch(args: argparse.Namespace, username: str, changes: Dict[str, Any]) -> None:
     session = connect.session(args)
-    session.patch(f"/api/v1/users/{named(session, username)['id']}", json=changes)
+    session.patch(f"/api/v1/users/{find_user(session, username)['id']}", json=changes)

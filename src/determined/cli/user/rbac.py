@@ -96,16 +96,16 @@ def describe_role(args: argparse.Namespace) -> None:
     """Print a role, its permissions and its assignments."""
     session = connect.session(args)
     body = {"roleIds": [_role(session, args.role_name)["roleId"]]}
-    [found] = session.post("/api/v1/roles/search/by-ids", json=body).json()["roles"]
+    [entry] = session.post("/api/v1/roles/search/by-ids", json=body).json()["roles"]
     if args.json:
-        show.as_json(found)
+        show.as_json(entry)
         return
-    role, names = found["role"], _NameLookup(session)
+    role, names = entry["role"], _NameLookup(session)
     print(f"Role ID: {role['roleId']}\nRole Name: {role['name']}\n")
     show.table(("Permission", "In Workspaces"), _permissions(role))
     print()
     rows = []
-    for kind, name, where in names.of(found):
+    for kind, name, where in names.of(entry):
         rows.append([kind, name, where])
     show.table(("Kind", "Name", "Where"), rows)
 
@@ -114,13 +114,13 @@ def list_users_roles(args: argparse.Namespace) -> None:
     """Print the roles of a user, also those of the user's groups."""
     session = connect.session(args)
     number = user_group.user_id(session, args.username)
-    found = session.get(f"/api/v1/roles/search/by-user/{number}").json()["roles"]
+    entries = session.get(f"/api/v1/roles/search/by-user/{number}").json()["roles"]
     if args.json:
-        show.as_json({"roles": found})
+        show.as_json({"roles": entries})
         return
     names = _NameLookup(session)
     rows = []
-    for one in found:
+    for one in entries:
         for kind, name, where in names.of(one):
             rows.append([one["role"]["name"], where, "" if kind == "user" else name])
     show.table(("Role Name", "Where", "By Group"), rows)
@@ -165,8 +165,8 @@ def list_members(args: argparse.Namespace) -> None:
     number = lookup.workspace(session, args.workspace_name)["id"]
     answer = session.get(f"/api/v1/roles/workspace/{number}").json()
     if args.json or args.yaml:
-        shown = full_json.named("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
-        (show.as_json if args.json else show.as_yaml)(shown)
+        document = full_json.completed("GetGroupsAndUsersAssignedToWorkspaceResponse", answer)
+        (show.as_json if args.json else show.as_yaml)(document)
         return
     users = {user["id"]: user["username"] for user in answer["usersAssignedDirectly"]}
     groups = {group["groupId"]: group["name"] for group in answer["groups"]}
@@ -190,12 +190,12 @@ class _NameLookup:
         self._groups = {one["group"]["groupId"]: one["group"]["name"] for one in groups}
         self._workspaces = workspace_names(session)
 
-    def of(self, found: Answer) -> Iterator[Tuple[str, str, str]]:
+    def of(self, entry: Answer) -> Iterator[Tuple[str, str, str]]:
         """Kind, name and scope of each assignment."""
-        for one in found["userRoleAssignments"]:
+        for one in entry["userRoleAssignments"]:
             number = one["userId"]
             yield "user", self._users.get(number, str(number)), self._where(one)
-        for one in found["groupRoleAssignments"]:
+        for one in entry["groupRoleAssignments"]:
             number = one["groupId"]
             yield "group", self._groups.get(number, str(number)), self._where(one)
 
@@ -206,8 +206,8 @@ class _NameLookup:
 
 def workspace_names(session: BaseSession) -> Dict[int, str]:
     """Names of the visible workspaces by ID."""
-    found = session.get("/api/v1/workspaces").json()["workspaces"]
-    return {item["id"]: item["name"] for item in found}
+    workspaces = session.get("/api/v1/workspaces").json()["workspaces"]
+    return {item["id"]: item["name"] for item in workspaces}
 
 
 def _summary(session: BaseSession, answer: Answer) -> List[List[str]]:
@@ -229,12 +229,12 @@ def _permissions(role: Answer) -> List[List[Any]]:
 
 def _role(session: BaseSession, name: str) -> Answer:
     path, body = "/api/v1/roles/search", {"limit": MAX_PAGE}
-    found = session.post(path, json=body).json()["roles"]
-    for role in found:
+    roles = session.post(path, json=body).json()["roles"]
+    for role in roles:
         if role["name"].lower() == name.lower():
             chosen: Answer = role
             return chosen
-    there = ", ".join(role["name"] for role in found)
+    there = ", ".join(role["name"] for role in roles)
     raise errors.CliError(f"there is no role '{name}'; there are: {there}")
 
 

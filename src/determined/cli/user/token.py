@@ -84,13 +84,13 @@ def create(args: argparse.Namespace) -> None:
     if args.expiration_days is not None:
         days = args.expiration_days
         body["lifespan"] = "-1" if days == -1 else f"{days * 24}h"
-    made = session.post(PATH, json=body).json()
+    answer = session.post(PATH, json=body).json()
     if args.json:
-        show.as_json(made)
+        show.as_json(answer)
     elif args.yaml:
-        show.as_yaml(made)
+        show.as_yaml(answer)
     else:
-        print(f"TokenID: {made['tokenId']}\nAccess-Token: {made['token']}")
+        print(f"TokenID: {answer['tokenId']}\nAccess-Token: {answer['token']}")
 
 
 def describe(args: argparse.Namespace) -> None:
@@ -100,13 +100,13 @@ def describe(args: argparse.Namespace) -> None:
         CliError: a token does not exist, or is not visible to the user.
     """
     params = {"tokenIds": args.token_id, "showInactive": True}
-    found = pagination.fetch(connect.session(args), PATH, "tokenInfo", params)
-    missing = sorted(set(args.token_id) - {info["id"] for info in found})
+    tokens = pagination.fetch(connect.session(args), PATH, "tokenInfo", params)
+    missing = sorted(set(args.token_id) - {info["id"] for info in tokens})
     if missing:
         raise errors.CliError(
             f"there is no access token {missing[0]} that you may see: see 'det token list'"
         )
-    _show(args, found)
+    _show(args, tokens)
 
 
 def edit(args: argparse.Namespace) -> None:
@@ -154,12 +154,12 @@ def _patch(session: BaseSession, number: int, body: Dict[str, Any]) -> Dict[str,
     return answer
 
 
-def _show(args: argparse.Namespace, found: List[Dict[str, Any]]) -> None:
-    shown = full_json.named("TokenInfo", found) if args.json or args.yaml else []
+def _show(args: argparse.Namespace, tokens: List[Dict[str, Any]]) -> None:
+    document = full_json.completed("TokenInfo", tokens) if args.json or args.yaml else []
     if args.json:
-        show.as_json(shown)
+        show.as_json(document)
     elif args.yaml:
-        show.as_yaml(shown)
+        show.as_yaml(document)
     else:
         rows = [
             [
@@ -171,6 +171,6 @@ def _show(args: argparse.Namespace, found: List[Dict[str, Any]]) -> None:
                 info["revoked"],
                 info["tokenType"].replace("TOKEN_TYPE_", ""),
             ]
-            for info in found
+            for info in tokens
         ]
         show.table(_HEADERS, rows)

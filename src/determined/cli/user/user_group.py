@@ -73,28 +73,28 @@ def list_groups(args: argparse.Namespace) -> None:
     if args.json:
         show.as_json(answer)
         return
-    found = answer["groups"]
-    rows = [[g["group"]["groupId"], g["group"]["name"], g["numMembers"]] for g in found]
+    groups = answer["groups"]
+    rows = [[g["group"]["groupId"], g["group"]["name"], g["numMembers"]] for g in groups]
     show.table(("Group ID", "Group Name", "# Users"), rows)
 
 
 def describe(args: argparse.Namespace) -> None:
     session = connect.session(args)
-    found = session.get(f"/api/v1/groups/{group_id(session, args.group_name)}").json()["group"]
+    group = session.get(f"/api/v1/groups/{group_id(session, args.group_name)}").json()["group"]
     if args.json:
-        show.as_json(full_json.named("GroupDetails", found))
+        show.as_json(full_json.completed("GroupDetails", group))
         return
-    print(f"Group ID: {found['groupId']}\nGroup Name: {found['name']}\n")
-    rows = [[user["id"], user["username"], user["active"]] for user in found["users"]]
+    print(f"Group ID: {group['groupId']}\nGroup Name: {group['name']}\n")
+    rows = [[user["id"], user["username"], user["active"]] for user in group["users"]]
     show.table(("User ID", "Username", "Active"), rows)
 
 
 def create(args: argparse.Namespace) -> None:
     session = connect.session(args)
     body = {"name": args.group_name, "addUsers": _user_ids(session, args.add_user or [])}
-    made = session.post("/api/v1/groups", json=body).json()["group"]
-    names = ", ".join(user["username"] for user in made["users"])
-    print(f"Created user group {made['name']} with ID {made['groupId']}")
+    group = session.post("/api/v1/groups", json=body).json()["group"]
+    names = ", ".join(user["username"] for user in group["users"])
+    print(f"Created user group {group['name']} with ID {group['groupId']}")
     if names:
         print(f"Users: {names}")
 
@@ -136,15 +136,15 @@ def group_id(session: BaseSession, name: str) -> int:
         CliError: no visible group has the name.
     """
     body = {"name": name, "limit": 1}
-    found = session.post("/api/v1/groups/search", json=body).json()["groups"]
-    if not found:
+    groups = session.post("/api/v1/groups/search", json=body).json()["groups"]
+    if not groups:
         raise errors.CliError(f"there is no user group '{name}': see `det user-group list`")
-    number: int = found[0]["group"]["groupId"]
+    number: int = groups[0]["group"]["groupId"]
     return number
 
 
 def user_id(session: BaseSession, username: str) -> int:
-    return int(edit.named(session, username)["id"])
+    return int(edit.find_user(session, username)["id"])
 
 
 def search(

@@ -120,11 +120,11 @@ _HEADERS = (
 def list_workspaces(args: argparse.Namespace) -> None:
     session = connect.session(args)
     path, params = "/api/v1/workspaces", project.sorting(args)
-    found = pagination.fetch(session, path, "workspaces", params, "1")
+    workspaces = pagination.fetch(session, path, "workspaces", params, "1")
     if args.json:
-        show.as_json(full_json.named("Workspace", found))
+        show.as_json(full_json.completed("Workspace", workspaces))
     else:
-        _table(found)
+        _table(workspaces)
 
 
 def list_pools(args: argparse.Namespace) -> None:
@@ -141,14 +141,14 @@ def list_pools(args: argparse.Namespace) -> None:
 def describe(args: argparse.Namespace) -> None:
     session = connect.session(args)
     number = lookup.workspace(session, args.workspace_name)["id"]
-    found = session.get(f"/api/v1/workspaces/{number}").json()["workspace"]
+    workspace = session.get(f"/api/v1/workspaces/{number}").json()["workspace"]
     if args.json:
-        show.as_json(full_json.named("Workspace", found))
+        show.as_json(full_json.completed("Workspace", workspace))
         return
-    _table([found])
-    if found.get("checkpointStorageConfig"):
+    _table([workspace])
+    if workspace.get("checkpointStorageConfig"):
         print("\nCheckpoint Storage:")
-        show.as_yaml(found["checkpointStorageConfig"])
+        show.as_yaml(workspace["checkpointStorageConfig"])
     print("\nAssociated Projects:")
     path = f"/api/v1/workspaces/{number}/projects"
     project.table(pagination.fetch(session, path, "projects", {}))
@@ -192,9 +192,9 @@ def unarchive(args: argparse.Namespace) -> None:
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:
     session = connect.session(args)
-    found = lookup.workspace(session, args.workspace_name)
-    session.post(f"/api/v1/workspaces/{found['id']}/{action}")
-    print(f"{done} workspace '{found['name']}'")
+    workspace = lookup.workspace(session, args.workspace_name)
+    session.post(f"/api/v1/workspaces/{workspace['id']}/{action}")
+    print(f"{done} workspace '{workspace['name']}'")
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:
@@ -232,16 +232,16 @@ def _storage(args: argparse.Namespace) -> Optional[Dict[str, Any]]:
         raise errors.CliError(str(error)) from None
 
 
-def _show(args: argparse.Namespace, found: Dict[str, Any]) -> None:
+def _show(args: argparse.Namespace, workspace: Dict[str, Any]) -> None:
     if args.json:
-        show.as_json(full_json.named("Workspace", found))
+        show.as_json(full_json.completed("Workspace", workspace))
     else:
-        _table([found])
+        _table([workspace])
 
 
-def _table(found: List[Dict[str, Any]]) -> None:
+def _table(workspaces: List[Dict[str, Any]]) -> None:
     rows = []
-    for workspace in found:
+    for workspace in workspaces:
         agent = workspace.get("agentUserGroup") or {}
         rows.append(
             [

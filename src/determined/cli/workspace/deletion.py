@@ -38,8 +38,8 @@ def _killed(session: BaseSession, workspace: Dict[str, Any]) -> str:
     experiments = _experiments(session, workspace) if workspace["numExperiments"] else []
     for noun, ids in (("experiment(s)", experiments), ("task(s)", _tasks(session, workspace))):
         if ids:
-            named = ", ".join(ids[:_MAX_NAMED]) + (" ..." if len(ids) > _MAX_NAMED else "")
-            parts.append(f"{len(ids)} {noun} ({named})")
+            listed = ", ".join(ids[:_MAX_NAMED]) + (" ..." if len(ids) > _MAX_NAMED else "")
+            parts.append(f"{len(ids)} {noun} ({listed})")
     return f" It kills what has not ended: {' and '.join(parts)}." if parts else ""
 
 

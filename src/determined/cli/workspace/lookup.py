@@ -15,11 +15,11 @@ def workspace(session: BaseSession, name: str) -> Dict[str, Any]:
         CliError: it does not exist; the text lists the existing ones.
     """
     path = "/api/v1/workspaces"
-    found = session.get(path, params={"nameCaseSensitive": name}).json()["workspaces"]
-    if not found:
+    workspaces = session.get(path, params={"nameCaseSensitive": name}).json()["workspaces"]
+    if not workspaces:
         there = [w["name"] for w in session.get(path).json()["workspaces"]]
         raise errors.CliError(f"there is no workspace '{name}'; there are: {_list(there)}")
-    result: Dict[str, Any] = found[0]
+    result: Dict[str, Any] = workspaces[0]
     return result
 
 
@@ -30,13 +30,13 @@ def project(session: BaseSession, workspace_name: str, name: str) -> Dict[str, A
         CliError: one of them does not exist; the text lists the existing ones.
     """
     path = f"/api/v1/workspaces/{workspace(session, workspace_name)['id']}/projects"
-    found = session.get(path, params={"name": name}).json()["projects"]
-    if not found:
+    projects = session.get(path, params={"name": name}).json()["projects"]
+    if not projects:
         there = [p["name"] for p in session.get(path).json()["projects"]]
         raise errors.CliError(
             f"workspace '{workspace_name}' has no project '{name}'; it has: {_list(there)}"
         )
-    result: Dict[str, Any] = found[0]
+    result: Dict[str, Any] = projects[0]
     return result
 
 

@@ -14,14 +14,14 @@ _HERE = "determined.cli.workspace.namespaces"
 _NAME = arg("workspace_name", help="name of the workspace")
 _JSON = flag("--json", help="print as JSON")
 _CLUSTER = arg("--cluster-name", help="the Kubernetes cluster that the namespace is in")
-_MADE = (
+_CREATED = (
     flag("--auto-create-namespace", help="create a namespace and bind the workspace to it"),
     flag("--auto-create-namespace-all-clusters", help="the same in every Kubernetes cluster"),
 )
 OF_NEW_WORKSPACES = (
     _CLUSTER,
     arg("-n", "--namespace", help="the Kubernetes namespace to bind the workspace to"),
-    *_MADE,
+    *_CREATED,
     arg("--resource-quota", type=int, help="GPUs that the workspace's namespace may request"),
 )
 
@@ -44,7 +44,7 @@ BINDINGS = Command(
                 _NAME,
                 _CLUSTER,
                 arg("--namespace", help="the Kubernetes namespace to bind the workspace to"),
-                *_MADE,
+                *_CREATED,
             ),
         ),
     ),

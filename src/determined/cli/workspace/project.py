@@ -99,22 +99,22 @@ _HEADERS = (
 def list_projects(args: argparse.Namespace) -> None:
     session = connect.session(args)
     path = f"/api/v1/workspaces/{lookup.workspace(session, args.workspace_name)['id']}/projects"
-    found = pagination.fetch(session, path, "projects", sorting(args), "1")
+    projects = pagination.fetch(session, path, "projects", sorting(args), "1")
     if args.json:
-        show.as_json(full_json.named("Project", found))
+        show.as_json(full_json.completed("Project", projects))
     else:
-        table(found)
+        table(projects)
 
 
 def list_experiments(args: argparse.Namespace) -> None:
     """Print the user's own experiments in a project that are not archived, or all."""
     session = connect.session(args)
     project = lookup.project(session, args.workspace_name, args.project_name)
-    found = _experiments(session, project, args.all, sorting(args))
+    experiments = _experiments(session, project, args.all, sorting(args))
     if args.json:
-        show.as_json(full_json.named("Experiment", found))
+        show.as_json(full_json.completed("Experiment", experiments))
     else:
-        display.table(found, with_archived=args.all)
+        display.table(experiments, with_archived=args.all)
 
 
 def describe(args: argparse.Namespace) -> None:
@@ -125,8 +125,8 @@ def describe(args: argparse.Namespace) -> None:
         return
     show.table(_HEADERS, [_row(project)])
     print("\nAssociated Experiments:")
-    found = _experiments(session, project, args.all, {"sortBy": "SORT_BY_ID"}, "all")
-    display.table(found, with_archived=args.all)
+    experiments = _experiments(session, project, args.all, {"sortBy": "SORT_BY_ID"}, "all")
+    display.table(experiments, with_archived=args.all)
 
 
 def create(args: argparse.Namespace) -> None:
@@ -148,8 +148,8 @@ def edit(args: argparse.Namespace) -> None:
     Raises:
         CliError: no option is given.
     """
-    given = {"name": args.new_name, "description": args.description, "key": args.key}
-    changes = {name: value for name, value in given.items() if value is not None}
+    fields = {"name": args.new_name, "description": args.description, "key": args.key}
+    changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:
         raise errors.CliError("nothing to change: give --new_name, --description or --key")
     session = connect.session(args)
@@ -193,8 +193,8 @@ def sorting(args: argparse.Namespace) -> Dict[str, Any]:
     }
 
 
-def table(found: List[Dict[str, Any]]) -> None:
-    show.table(_HEADERS, [_row(project) for project in found])
+def table(projects: List[Dict[str, Any]]) -> None:
+    show.table(_HEADERS, [_row(project) for project in projects])
 
 
 def _act(args: argparse.Namespace, action: str, done: str) -> None:
@@ -207,10 +207,10 @@ def _act(args: argparse.Namespace, action: str, done: str) -> None:
 def _experiments(
     session: Any, project: Any, with_all: bool, params: Dict[str, Any], which: str = "1"
 ) -> List[Dict[str, Any]]:
-    wanted = {**params, "projectId": project["id"]}
+    query = {**params, "projectId": project["id"]}
     if not with_all:
-        wanted.update(archived=False, users=[display.own_name(session)])
-    return pagination.fetch(session, "/api/v1/experiments", "experiments", wanted, which)
+        query.update(archived=False, users=[display.own_name(session)])
+    return pagination.fetch(session, "/api/v1/experiments", "experiments", query, which)
 
 
 def _show(args: argparse.Namespace, project: Dict[str, Any]) -> None:

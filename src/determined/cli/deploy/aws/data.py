@@ -17,13 +17,13 @@ DATABASE_NAME, DATABASE_USER = "determined", "postgres"
 
 def resources(options: Options) -> Dict[str, Any]:
     """Everything that holds data; `down` leaves it, or a snapshot of it."""
-    found = {BUCKET: _bucket()}
-    found.update(_rds(options) if options.has_rds else _disk(options))
+    entries = {BUCKET: _bucket()}
+    entries.update(_rds(options) if options.has_rds else _disk(options))
     if options.has_efs:
-        found.update(_files(options))
+        entries.update(_files(options))
     if options.log_group:
-        found[LOGS] = _logs(options)
-    return found
+        entries[LOGS] = _logs(options)
+    return entries
 
 
 def files_id(options: Options) -> Any:
@@ -105,37 +105,37 @@ def _rds(options: Options) -> Dict[str, Any]:
         properties["DBSnapshotIdentifier"] = options.database_snapshot
     else:
         properties.update(MasterUsername=DATABASE_USER, DBName=DATABASE_NAME)
-    found: Dict[str, Any] = {}
+    entries: Dict[str, Any] = {}
     if options.has_own_network:
         properties["DBSubnetGroupName"] = {"Ref": "DatabaseSubnets"}
-        found["DatabaseSubnets"] = {
+        entries["DatabaseSubnets"] = {
             "Type": "AWS::RDS::DBSubnetGroup",
             "Properties": {
                 "DBSubnetGroupDescription": f"determined cluster {options.cluster_id}",
                 "SubnetIds": network.subnet_ids(),
             },
         }
-    found["Database"] = {
+    entries["Database"] = {
         "Type": "AWS::RDS::DBInstance",
         "DeletionPolicy": "Snapshot",
         "UpdateReplacePolicy": "Snapshot",
         "Properties": properties,
     }
-    return found
+    return entries
 
 
 def _files(options: Options) -> Dict[str, Any]:
-    found: Dict[str, Any] = {}
+    entries: Dict[str, Any] = {}
     if not options.efs_id:
         tags = [{"Key": "Name", "Value": f"determined-{options.cluster_id}"}]
-        found["Files"] = {
+        entries["Files"] = {
             "Type": "AWS::EFS::FileSystem",
             "DeletionPolicy": "Retain",
             "UpdateReplacePolicy": "Retain",
             "Properties": {"Encrypted": True, "FileSystemTags": tags},
         }
     for subnet in network.SUBNETS:
-        found[f"FilesOf{subnet}"] = {
+        entries[f"FilesOf{subnet}"] = {
             "Type": "AWS::EFS::MountTarget",
             "Properties": {
                 "FileSystemId": files_id(options),
@@ -143,4 +143,4 @@ def _files(options: Options) -> Dict[str, Any]:
                 "SecurityGroups": [{"Fn::GetAtt": ["FilesGroup", "GroupId"]}],
             },
         }
-    return found
+    return entries

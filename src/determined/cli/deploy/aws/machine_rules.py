@@ -65,9 +65,9 @@ def check_driver(option: str, instance_type: str) -> None:
 
 def quota_of(instance_type: str, *, is_spot: bool) -> Optional[str]:
     """The code of EC2's quota of vCPUs that a type counts against; None if it is not known."""
-    found = _LETTERS.match(instance_type)
+    match = _LETTERS.match(instance_type)
     for one in _rules()["quotas"]:
-        if found and found[0] in one["letters"]:
+        if match and match[0] in one["letters"]:
             code: Optional[str] = one.get("spot" if is_spot else "on_demand")
             return code
     return None

@@ -54,9 +54,9 @@ def template_of(options: Options) -> str:
         CliError: it has a variable that does not exist.
     """
     text = options.config_template or TEMPLATE
-    known = values(options, Images("", "", ""))
+    variables = values(options, Images("", "", ""))
     own = " and AWS's own, such as AWS::Region"
-    return shared.checked(text, known, lambda name: name.startswith("AWS::"), own)
+    return shared.checked(text, variables, lambda name: name.startswith("AWS::"), own)
 
 
 def dump(args: argparse.Namespace) -> None:

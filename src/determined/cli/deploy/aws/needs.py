@@ -88,9 +88,9 @@ def all_types(cluster_id: str) -> StackContents:
     )
 
 
-def of(made: StackContents, place: ArnPlace, naming: Naming) -> Iterator[ResourceActions]:
+def of(contents: StackContents, place: ArnPlace, naming: Naming) -> Iterator[ResourceActions]:
     """The actions that a stack needs, each with a resource that is named so."""
-    stack, suffix = made.stack, naming.suffix
+    stack, suffix = contents.stack, naming.suffix
     here, everywhere = f"{place.region}:{place.account}", f":{place.account}"
 
     def need(service: str, actions: Tuple[str, ...], where: str, name: str) -> ResourceActions:
@@ -104,17 +104,17 @@ def of(made: StackContents, place: ArnPlace, naming: Naming) -> Iterator[Resourc
     bucket = f"{stack}-checkpointbucket-{suffix}".lower()
     yield need("s3", (*_BUCKET, "PutBucketTagging"), ":", bucket)
     yield need("s3", ("PutObject",), ":", f"{bucket}/deploy/determined.whl")
-    yield need("secretsmanager", _SECRET, here, f"secret:{made.secret}-{suffix[:6]}")
-    if made.has_rds:
+    yield need("secretsmanager", _SECRET, here, f"secret:{contents.secret}-{suffix[:6]}")
+    if contents.has_rds:
         database = f"db:{stack}-database-{suffix}".lower()
         yield need("rds", (*_DATABASE, "AddTagsToResource"), here, database)
-        if made.has_own_network:
+        if contents.has_own_network:
             subnets = f"subgrp:{stack}-databasesubnets-{suffix}".lower()
             yield need("rds", (*_SUBNETS, "AddTagsToResource"), here, subnets)
-    if made.has_efs:
-        files = made.efs_id or (f"fs-{suffix.lower()}")
-        more = () if made.efs_id else _FILES
+    if contents.has_efs:
+        files = contents.efs_id or (f"fs-{suffix.lower()}")
+        more = () if contents.efs_id else _FILES
         yield need("elasticfilesystem", (*_MOUNTS, *more), here, f"file-system/{files}")
-    if made.log_group:
-        group = f"log-group:{made.log_group}"
+    if contents.log_group:
+        group = f"log-group:{contents.log_group}"
         yield need("logs", (*_LOGS, "TagResource"), here, group)

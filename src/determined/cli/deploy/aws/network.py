@@ -15,8 +15,8 @@ _BLOCKS = ("10.0.0.0/20", "10.0.16.0/20")
 
 def resources(options: Options) -> Resources:
     """The network, if the stack has one, and the security groups."""
-    found = _network(options.cluster_id) if options.has_own_network else {}
-    return {**found, **_groups(options)}
+    network = _network(options.cluster_id) if options.has_own_network else {}
+    return {**network, **_groups(options)}
 
 
 def subnet_ids() -> List[Any]:
@@ -26,7 +26,7 @@ def subnet_ids() -> List[Any]:
 
 def _network(name: str) -> Resources:
     tags = [{"Key": "Name", "Value": f"determined-{name}"}]
-    found: Resources = {
+    entries: Resources = {
         "Network": _resource(
             "AWS::EC2::VPC",
             CidrBlock="10.0.0.0/16",
@@ -52,7 +52,7 @@ def _network(name: str) -> Resources:
         },
     }
     for place, (subnet, block) in enumerate(zip(SUBNETS, _BLOCKS)):
-        found[subnet] = _resource(
+        entries[subnet] = _resource(
             "AWS::EC2::Subnet",
             VpcId={"Ref": "Network"},
             CidrBlock=block,
@@ -60,17 +60,17 @@ def _network(name: str) -> Resources:
             MapPublicIpOnLaunch=True,
             Tags=tags,
         )
-        found[f"RoutesOf{subnet}"] = _resource(
+        entries[f"RoutesOf{subnet}"] = _resource(
             "AWS::EC2::SubnetRouteTableAssociation",
             SubnetId={"Ref": subnet},
             RouteTableId={"Ref": "Routes"},
         )
-    return found
+    return entries
 
 
 def _groups(options: Options) -> Resources:
     inbound = {"CidrIp": options.inbound_cidr}
-    found: Resources = {
+    entries: Resources = {
         "MasterGroup": _group(
             options,
             "the master",
@@ -86,12 +86,12 @@ def _groups(options: Options) -> Resources:
         "AgentsFromAgents": _between("AgentGroup", None, "AgentGroup"),
     }
     if options.has_rds:
-        found["DatabaseGroup"] = _group(options, "the database", [])
-        found["DatabaseFromMaster"] = _between("DatabaseGroup", DATABASE_PORT, "MasterGroup")
+        entries["DatabaseGroup"] = _group(options, "the database", [])
+        entries["DatabaseFromMaster"] = _between("DatabaseGroup", DATABASE_PORT, "MasterGroup")
     if options.has_efs:
-        found["FilesGroup"] = _group(options, "shared files", [])
-        found["FilesFromAgents"] = _between("FilesGroup", NFS_PORT, "AgentGroup")
-    return found
+        entries["FilesGroup"] = _group(options, "shared files", [])
+        entries["FilesFromAgents"] = _between("FilesGroup", NFS_PORT, "AgentGroup")
+    return entries
 
 
 def _group(options: Options, whose: str, inbound: List[Any]) -> Any:

@@ -70,11 +70,11 @@ def _caller(access: Account) -> Caller:
     arn = str(access.client("sts").get_caller_identity()["Arn"])
     _, partition, _, _, number, name = arn.split(":", 5)
     kind, _, rest = name.partition("/")
-    found = arn if kind == "user" else ""
+    simulated_arn = arn if kind == "user" else ""
     if kind == "assumed-role":
         role = access.client("iam").get_role(RoleName=rest.partition("/")[0])
-        found = str(role["Role"]["Arn"])
-    return Caller(found, kind == "root", partition, number)
+        simulated_arn = str(role["Role"]["Arn"])
+    return Caller(simulated_arn, kind == "root", partition, number)
 
 
 def _simulated(
@@ -82,10 +82,10 @@ def _simulated(
 ) -> Tuple[List[str], List[str]]:
     """The actions that are denied, and those that the simulator cannot decide."""
     pages = access.client("iam").get_paginator("simulate_principal_policy")
-    asked: Dict[str, Any] = {"ActionNames": need.actions, "ResourceArns": [need.resource]}
+    parameters: Dict[str, Any] = {"ActionNames": need.actions, "ResourceArns": [need.resource]}
     denied: List[str] = []
     unknown: List[str] = []
-    for page in pages.paginate(PolicySourceArn=caller.arn, **asked):
+    for page in pages.paginate(PolicySourceArn=caller.arn, **parameters):
         for one in page["EvaluationResults"]:
             verdict = _verdict(one)
             if verdict is not None:

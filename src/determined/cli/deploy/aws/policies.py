@@ -117,24 +117,24 @@ def statements(
         resources: what each name of a row stands for.
         tag: by which a master knows its machines; without it, these rows reach all machines.
     """
-    found = []
+    rows = []
     for row in POLICIES[name].rows:
         resource = ANY if row.on in (ANY, OWN) else resources[row.on]
         condition = row.condition
         if row.on == OWN and tag is not None:
             condition = (f"aws:ResourceTag/{tag[0]}", tag[1])
-        found.append(statement(row.actions, resource, condition))
-    return found
+        rows.append(statement(row.actions, resource, condition))
+    return rows
 
 
 def statement(
     actions: Sequence[str], resource: Any, condition: Optional[Tuple[str, str]] = None
 ) -> Statement:
     """A statement that allows actions on a resource, if a key of the call has a value."""
-    found: Statement = {"Effect": "Allow", "Action": list(actions), "Resource": resource}
+    body: Statement = {"Effect": "Allow", "Action": list(actions), "Resource": resource}
     if condition is not None:
-        found["Condition"] = {"StringEquals": {condition[0]: condition[1]}}
-    return found
+        body["Condition"] = {"StringEquals": {condition[0]: condition[1]}}
+    return body
 
 
 def document(allowed: Sequence[Statement]) -> Dict[str, Any]:

@@ -79,14 +79,14 @@ class Preflight:
         options = self._options
         if options.has_own_network:
             return
-        found = self._ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])
-        if not found["Vpcs"]:
+        answer = self._ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])
+        if not answer["Vpcs"]:
             self.problems.append(
                 f"{self._access.region} has no default VPC: use --deployment-type vpc, or "
                 "create it: aws ec2 create-default-vpc"
             )
             return
-        subnet, network = options.agent_subnet_id, found["Vpcs"][0]["VpcId"]
+        subnet, network = options.agent_subnet_id, answer["Vpcs"][0]["VpcId"]
         if subnet:
             ids = [{"Name": "subnet-id", "Values": [subnet]}]
             places = [s["VpcId"] for s in self._ec2.describe_subnets(Filters=ids)["Subnets"]]
@@ -96,17 +96,17 @@ class Preflight:
                 )
 
     def _instance_type(self, name: str) -> None:
-        wanted = [{"Name": "instance-type", "Values": [name]}]
-        found = self._ec2.describe_instance_type_offerings(LocationType="region", Filters=wanted)
-        if not found["InstanceTypeOfferings"]:
+        filters = [{"Name": "instance-type", "Values": [name]}]
+        answer = self._ec2.describe_instance_type_offerings(LocationType="region", Filters=filters)
+        if not answer["InstanceTypeOfferings"]:
             self.problems.append(
                 f"{self._access.region} does not offer the instance type {name}: choose another "
                 "type or --region"
             )
 
     def _describe(self, names: List[str]) -> None:
-        wanted = [{"Name": "instance-type", "Values": names}]
-        pages = self._ec2.get_paginator("describe_instance_types").paginate(Filters=wanted)
+        filters = [{"Name": "instance-type", "Values": names}]
+        pages = self._ec2.get_paginator("describe_instance_types").paginate(Filters=filters)
         self._types = {one["InstanceType"]: one for page in pages for one in page["InstanceTypes"]}
 
     def _gpus(self, name: str) -> int:
@@ -150,12 +150,12 @@ class Preflight:
         return Images(master, aux, compute, aux_gpus, gpus)
 
     def _image(self, image: machine_rules.ImageName) -> Optional[str]:
-        wanted = [
+        filters = [
             {"Name": "name", "Values": [image.name]},
             {"Name": "state", "Values": ["available"]},
         ]
-        found = self._ec2.describe_images(Owners=[image.owner], Filters=wanted)["Images"]
-        if not found:
+        images = self._ec2.describe_images(Owners=[image.owner], Filters=filters)["Images"]
+        if not images:
             problem = (
                 f"{self._access.region} has no machine image {image.name!r} of {image.owner}: use "
                 "another --region"
@@ -163,21 +163,21 @@ class Preflight:
             if problem not in self.problems:
                 self.problems.append(problem)
             return None
-        return str(max(found, key=lambda image: str(image["CreationDate"]))["ImageId"])
+        return str(max(images, key=lambda image: str(image["CreationDate"]))["ImageId"])
 
     def _own_image(self, image: str, kind: str) -> Optional[str]:
         """The image of `--agent-image`, if it is there and boots on the instance type."""
-        wanted = [{"Name": "image-id", "Values": [image]}]
-        found = self._ec2.describe_images(Filters=wanted)["Images"]
+        filters = [{"Name": "image-id", "Values": [image]}]
+        images = self._ec2.describe_images(Filters=filters)["Images"]
         needed = machine_rules.architecture_of(kind)
-        if not found:
+        if not images:
             self.problems.append(
                 f"--agent-image {image}: {self._access.region} has no such machine image, or does "
                 "not show it to this account"
             )
-        elif found[0].get("Architecture", needed) != needed:
+        elif images[0].get("Architecture", needed) != needed:
             self.problems.append(
-                f"--agent-image {image} is for {found[0]['Architecture']}, and "
+                f"--agent-image {image} is for {images[0]['Architecture']}, and "
                 f"--compute-agent-instance-type {kind} has processors of {needed}: give an image "
                 f"for {needed}, or another type"
             )

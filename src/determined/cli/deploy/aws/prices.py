@@ -31,26 +31,26 @@ def show_prices(args: argparse.Namespace) -> None:
     access = Account(args)
     types: List[str] = list(dict.fromkeys(args.instance_types))
     with explained():
-        found = {name: {"on_demand": _on_demand(access, name)} for name in types}
+        by_type = {name: {"on_demand": _on_demand(access, name)} for name in types}
         for name, price in _spot(access, types).items():
-            found[name]["spot"] = price
-    unknown = [name for name, prices in found.items() if not any(prices.values())]
+            by_type[name]["spot"] = price
+    unknown = [name for name, prices in by_type.items() if not any(prices.values())]
     if unknown:
         raise errors.CliError(
             f"AWS has no price of {', '.join(unknown)} in {access.region}: check the names of the "
             "types and --region"
         )
-    print(_text(found, access.region), end="")
+    print(_text(by_type, access.region), end="")
 
 
 def _on_demand(access: Account, name: str) -> Optional[float]:
     """The list price; None where AWS has none for the region."""
-    wanted = {"instanceType": name, "regionCode": access.region, **_PRODUCT}
-    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
+    attributes = {"instanceType": name, "regionCode": access.region, **_PRODUCT}
+    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in attributes.items()]
     client = access.client("pricing", region=PRICE_LIST_REGION)
     pages = client.get_paginator("get_products").paginate(ServiceCode="AmazonEC2", Filters=filters)
-    found = [price for page in pages for text in page["PriceList"] for price in _hourly(text)]
-    return max(found, default=None)
+    hourly = [price for page in pages for text in page["PriceList"] for price in _hourly(text)]
+    return max(hourly, default=None)
 
 
 def _hourly(product: str) -> List[float]:
@@ -69,17 +69,17 @@ def _spot(access: Account, types: Sequence[str]) -> Dict[str, float]:
         .get_paginator("describe_spot_price_history")
         .paginate(InstanceTypes=list(types), ProductDescriptions=_SPOT_PRODUCTS, StartTime=now)
     )
-    found: Dict[str, float] = {}
+    spot_prices: Dict[str, float] = {}
     for one in (one for page in pages for one in page["SpotPriceHistory"]):
         name = one["InstanceType"]
-        found[name] = max(found.get(name, 0.0), float(one["SpotPrice"]))
-    return found
+        spot_prices[name] = max(spot_prices.get(name, 0.0), float(one["SpotPrice"]))
+    return spot_prices
 
 
-def _text(found: Dict[str, Dict[str, Optional[float]]], region: str) -> str:
+def _text(by_type: Dict[str, Dict[str, Optional[float]]], region: str) -> str:
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     lines = [f"# Dollars an hour of Linux machines of AWS in {region} on {today}.", "prices:"]
-    for name, prices in found.items():
-        known = [f"{market}: {price:.8g}" for market, price in prices.items() if price]
-        lines.append(f"  {name}: {{{', '.join(known)}}}")
+    for name, prices in by_type.items():
+        parts = [f"{market}: {price:.8g}" for market, price in prices.items() if price]
+        lines.append(f"  {name}: {{{', '.join(parts)}}}")
     return "\n".join(lines) + "\n"

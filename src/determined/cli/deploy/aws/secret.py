@@ -26,12 +26,12 @@ class Secret:
         from botocore.exceptions import ClientError
 
         try:
-            found = self._client.get_secret_value(SecretId=self._name)
+            answer = self._client.get_secret_value(SecretId=self._name)
         except ClientError as error:
             if account.code_of(error) == "ResourceNotFoundException":
                 return None
             raise
-        return dict(json.loads(found["SecretString"]))
+        return dict(json.loads(answer["SecretString"]))
 
     def write(self, members: Dict[str, str], tags: Dict[str, str]) -> None:
         """Store the members, as a new secret if there is none."""

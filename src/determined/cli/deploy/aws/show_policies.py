@@ -34,8 +34,8 @@ def show(args: argparse.Namespace) -> None:
         option, remedy = _OPTIONS.get(name, ("", ""))
         if option and not getattr(args, option):
             raise errors.CliError(f"the policy {name} needs {remedy}")
-        found = _of_up(args.cluster_id) if name == UP else _of(name, args)
-        allowed += [{"Sid": _sid(name, place), **one} for place, one in enumerate(found)]
+        body = _of_up(args.cluster_id) if name == UP else _of(name, args)
+        allowed += [{"Sid": _sid(name, place), **one} for place, one in enumerate(body)]
     print(json.dumps(policies.document(allowed), indent=2))
 
 
@@ -68,11 +68,11 @@ def _of(name: str, args: argparse.Namespace) -> List[Statement]:
 def _of_up(cluster_id: str) -> List[Statement]:
     """All of EC2, since CloudFormation makes networks and machines by many calls, and the rest."""
     reads = ["iam:SimulatePrincipalPolicy", "servicequotas:GetServiceQuota"]
-    made = needs.of(needs.all_types(cluster_id), needs.ArnPlace(), needs.PATTERN)
+    actions = needs.of(needs.all_types(cluster_id), needs.ArnPlace(), needs.PATTERN)
     return [
         policies.statement(["ec2:*"], policies.ANY),
         policies.statement(reads, policies.ANY),
-        *(policies.statement(need.actions, need.resource) for need in made),
+        *(policies.statement(need.actions, need.resource) for need in actions),
     ]
 
 

@@ -29,12 +29,12 @@ class Stack:
         from botocore.exceptions import ClientError
 
         try:
-            found = self._client.describe_stacks(StackName=self.name)["Stacks"]
+            stacks = self._client.describe_stacks(StackName=self.name)["Stacks"]
         except ClientError as error:
             if account.code_of(error) == "ValidationError":
                 return None
             raise
-        return dict(found[0]) if found else None
+        return dict(stacks[0]) if stacks else None
 
     def outputs(self) -> Dict[str, str]:
         """Its outputs."""
@@ -49,14 +49,14 @@ class Stack:
         from botocore.exceptions import ClientError
 
         try:
-            found = self._client.describe_stack_resource(
+            detail = self._client.describe_stack_resource(
                 StackName=self.name, LogicalResourceId=name
             )["StackResourceDetail"]
         except ClientError as error:
             if account.code_of(error) == "ValidationError":
                 return ""
             raise
-        return str(found.get("PhysicalResourceId", "")) if _is_made(found) else ""
+        return str(detail.get("PhysicalResourceId", "")) if _is_made(detail) else ""
 
     def put(self, template: Dict[str, Any], tags: Dict[str, str]) -> bool:
         """Create or change the stack; whether anything changes.
@@ -101,8 +101,8 @@ class Stack:
 
     def status(self) -> str:
         """Its status; DELETE_COMPLETE if it is gone."""
-        found = self.find()
-        return str(found["StackStatus"]) if found else "DELETE_COMPLETE"
+        description = self.find()
+        return str(description["StackStatus"]) if description else "DELETE_COMPLETE"
 
     def follow(self) -> str:
         """Print what has happened since the last call; the status after it."""

@@ -42,13 +42,13 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
 
 def _address(options: Options) -> Dict[str, Any]:
     """An address that stays when the master's machine is started again."""
-    found: Dict[str, Any] = {
+    entry: Dict[str, Any] = {
         "Type": "AWS::EC2::EIP",
         "Properties": {"Domain": "vpc", "InstanceId": {"Ref": "Master"}},
     }
     if options.has_own_network:
-        found["DependsOn"] = ["GatewayOfNetwork"]
-    return found
+        entry["DependsOn"] = ["GatewayOfNetwork"]
+    return entry
 
 
 def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str, Any]:
@@ -57,7 +57,7 @@ def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str
     place: Dict[str, Any] = {"SecurityGroupIds": [group]}
     if options.has_own_network:
         place["SubnetId"] = {"Ref": network.SUBNETS[0]}
-    found: Dict[str, Any] = {
+    entry: Dict[str, Any] = {
         "Type": "AWS::EC2::Instance",
         "Properties": {
             "ImageId": image,
@@ -72,5 +72,5 @@ def _master(options: Options, image: str, user_data: Dict[str, Any]) -> Dict[str
         },
     }
     if options.has_own_network:
-        found["DependsOn"] = ["RouteOut"]
-    return found
+        entry["DependsOn"] = ["RouteOut"]
+    return entry

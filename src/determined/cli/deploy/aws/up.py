@@ -40,44 +40,46 @@ UPLOAD_LIMIT_S = 900.0
 
 def up(args: argparse.Namespace) -> None:
     """Check the account, make or change the stack, upload the wheel, wait for the master."""
-    wanted = options.read(args)
+    cluster = options.read(args)
     warn_of_no_effect(args, _NO_EFFECT)
     if args.retain_log_group and not args.log_group_prefix:
         declare.warn("--retain-log-group has no effect without --log-group-prefix")
     if args.spot_max_price and not args.spot:
         declare.warn("--spot-max-price has no effect without --spot")
     if args.dry_run:
-        whole = template.template(wanted, _PLACEHOLDER, "KEY/determined.whl")
+        whole = template.template(cluster, _PLACEHOLDER, "KEY/determined.whl")
         print(json.dumps(whole, indent=2))
         return
     access = Account(args)
     with explained(), tempfile.TemporaryDirectory() as directory:
-        images = _checked(wanted, access)
+        images = _checked(cluster, access)
         wheel = build_wheel(directory)
         key = key_of(wheel)
-        stack = Stack(access, wanted.stack)
-        known = stack.find()
-        is_new = known is None
-        if known is not None and stack.tags().get(TAG) != wanted.cluster_id:
+        stack = Stack(access, cluster.stack)
+        description = stack.find()
+        is_new = description is None
+        if description is not None and stack.tags().get(TAG) != cluster.cluster_id:
             raise errors.CliError(
                 f"the stack {stack.name} exists and is no cluster of determined: choose another "
                 "--cluster-id"
             )
-        if known is not None:
-            _confirm_change(args, str(known["StackStatus"]), tags_of(known).get(TYPE_TAG, ""))
-        warn_of_risks(wanted)
-        warn_of_images(wanted, "boto3")
-        tags = {**wanted.tags, TAG: wanted.cluster_id, TYPE_TAG: wanted.deployment_type}
-        secret = Secret(access, wanted.cluster_id)
+        if description is not None:
+            _confirm_change(
+                args, str(description["StackStatus"]), tags_of(description).get(TYPE_TAG, "")
+            )
+        warn_of_risks(cluster)
+        warn_of_images(cluster, "boto3")
+        tags = {**cluster.tags, TAG: cluster.cluster_id, TYPE_TAG: cluster.deployment_type}
+        secret = Secret(access, cluster.cluster_id)
         stored = secret.read() or {}
         if not is_new and args.db_password not in (None, stored.get(DATABASE)):
             raise errors.CliError(
                 "--db-password: the database of this cluster has a password already, which is "
                 "kept; leave the option out"
             )
-        members = changed(stored, wanted, args.db_password, args.initial_user_password)
+        members = changed(stored, cluster, args.db_password, args.initial_user_password)
         secret.write(members, tags)
-        whole = template.template(wanted, images, key)
+        whole = template.template(cluster, images, key)
         changes = stack.put(whole, tags)
         print(f"{'Creating' if is_new else 'Changing'} the stack {stack.name} ...", flush=True)
         _upload(access, stack, wheel, key)
@@ -85,7 +87,7 @@ def up(args: argparse.Namespace) -> None:
         if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
             raise errors.CliError(
                 f"the stack {stack.name} is {status}: see the first failed resource above. Remove "
-                f"it with: det deploy aws down --cluster-id {wanted.cluster_id}"
+                f"it with: det deploy aws down --cluster-id {cluster.cluster_id}"
             )
         outputs = stack.outputs()
         if not args.no_wait_for_master:
@@ -118,13 +120,13 @@ def _confirm_change(args: argparse.Namespace, status: str, kind: str) -> None:
     arguments.confirm(args, f"Change the cluster {args.cluster_id}? Its master restarts.")
 
 
-def _checked(wanted: Options, access: Account) -> Images:
+def _checked(cluster: Options, access: Account) -> Images:
     print(f"Checking the account in {access.region} ...", flush=True)
-    preflight = Preflight(wanted, access)
+    preflight = Preflight(cluster, access)
     images = preflight.run()
     if images is None:
-        found = "\n".join(f"  - {problem}" for problem in preflight.problems)
-        raise errors.CliError(f"nothing was created:\n{found}")
+        problems = "\n".join(f"  - {problem}" for problem in preflight.problems)
+        raise errors.CliError(f"nothing was created:\n{problems}")
     return images
 
 

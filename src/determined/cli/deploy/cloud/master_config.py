@@ -87,19 +87,19 @@ def template(storage: str, provider: str, aux: str, compute: str) -> str:
     }
 
 
-def checked(text: str, known: Iterable[str], is_own: Callable[[str], bool], own: str) -> str:
+def checked(text: str, variables: Iterable[str], is_own: Callable[[str], bool], own: str) -> str:
     """A template, if all its variables exist.
 
     Args:
         text: the template.
-        known: the variables.
+        variables: the variables.
         is_own: whether a name is a variable of the cloud's own.
         own: these in words, for the error.
 
     Raises:
         CliError: a variable does not exist.
     """
-    names = set(known)
+    names = set(variables)
     for name in VARIABLE.findall(text):
         if name not in names and not is_own(name):
             raise errors.CliError(
@@ -111,7 +111,7 @@ def checked(text: str, known: Iterable[str], is_own: Callable[[str], bool], own:
 
 def filled(text: str, values: Mapping[str, str]) -> str:
     """A text with its variables replaced; `${!` becomes `${`."""
-    return VARIABLE.sub(lambda found: values[found[1]], text).replace("${!", "${")
+    return VARIABLE.sub(lambda match: values[match[1]], text).replace("${!", "${")
 
 
 def values(options: ClusterOptions) -> Dict[str, Any]:
@@ -141,13 +141,13 @@ def values(options: ClusterOptions) -> Dict[str, Any]:
 
 def task_defaults(options: ClusterOptions, has_shared_files: bool) -> str:
     """`task_container_defaults`: images, and the directory of shared files."""
-    found: Dict[str, Any] = {}
+    defaults: Dict[str, Any] = {}
     images = {"cpu": options.cpu_image, "gpu": options.gpu_image}
     if any(images.values()):
-        found["image"] = {kind: name for kind, name in images.items() if name}
+        defaults["image"] = {kind: name for kind, name in images.items() if name}
     if has_shared_files:
-        found["bind_mounts"] = [{"host_path": SHARED_FILES, "container_path": IN_TASKS}]
-    return as_json(found)
+        defaults["bind_mounts"] = [{"host_path": SHARED_FILES, "container_path": IN_TASKS}]
+    return as_json(defaults)
 
 
 def mount_script(how: str, address: str) -> str:
@@ -172,8 +172,8 @@ def _security(options: ClusterOptions) -> Dict[str, Any]:
 
 
 def _scheduler(options: ClusterOptions) -> Dict[str, Any]:
-    found: Dict[str, Any] = {"preemption": True} if options.preemption else {}
-    return {**found, "type": options.scheduler_type} if options.scheduler_type else found
+    scheduler: Dict[str, Any] = {"preemption": True} if options.preemption else {}
+    return {**scheduler, "type": options.scheduler_type} if options.scheduler_type else scheduler
 
 
 def _agent_config(options: ClusterOptions) -> Dict[str, Any]:

@@ -132,22 +132,22 @@ def warn_of_no_effect(args: argparse.Namespace, names: Iterable[str]) -> None:
             declare.warn(f"--{name.replace('_', '-')} has no effect in this version")
 
 
-def warn_of_risks(wanted: ClusterOptions) -> None:
+def warn_of_risks(cluster: ClusterOptions) -> None:
     """Print what makes the cluster open to others."""
-    if wanted.inbound_cidr == "0.0.0.0/0":
+    if cluster.inbound_cidr == "0.0.0.0/0":
         print("Everybody may reach the master's ports: restrict it with --inbound-cidr.")
-    if not wanted.tls_cert:
+    if not cluster.tls_cert:
         print("The master serves HTTP without TLS: give --master-tls-cert and --master-tls-key.")
 
 
-def warn_of_images(wanted: ClusterOptions, library: str) -> None:
+def warn_of_images(cluster: ClusterOptions, library: str) -> None:
     """Print what the named images of tasks need for the cluster's bucket.
 
     Args:
-        wanted: the options.
+        cluster: the options.
         library: the cloud's own client of buckets.
     """
-    images = [image for image in (wanted.cpu_image, wanted.gpu_image) if image]
+    images = [image for image in (cluster.cpu_image, cluster.gpu_image) if image]
     if images:
         print(
             f"Checkpoints go to a bucket: {' and '.join(dict.fromkeys(images))} must have Python "
@@ -184,10 +184,10 @@ def _content(option: str, path: Optional[str]) -> str:
 
 
 def _pairs(option: str, pairs: Optional[Sequence[str]]) -> Dict[str, str]:
-    found = {}
+    by_key = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not (key and equals):
             raise errors.CliError(f"{option} {pair!r} is not KEY=VALUE")
-        found[key] = value
-    return found
+        by_key[key] = value
+    return by_key

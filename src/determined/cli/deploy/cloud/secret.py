@@ -11,16 +11,16 @@ DATABASE, INITIAL_USER, TLS_CERT, TLS_KEY = "database", "initial_user", "tls_cer
 
 
 def changed(
-    known: Dict[str, str],
+    stored: Dict[str, str],
     options: ClusterOptions,
     database: Optional[str],
     initial_user: Optional[str],
 ) -> Dict[str, str]:
     """The members after `up`: given values win over stored ones, and the rest is random."""
-    found = {
-        DATABASE: database or known.get(DATABASE) or secrets.token_hex(16),
-        INITIAL_USER: initial_user or known.get(INITIAL_USER) or f"A1{secrets.token_urlsafe(12)}",
+    members = {
+        DATABASE: database or stored.get(DATABASE) or secrets.token_hex(16),
+        INITIAL_USER: initial_user or stored.get(INITIAL_USER) or f"A1{secrets.token_urlsafe(12)}",
     }
     if options.tls_cert:
-        found.update({TLS_CERT: options.tls_cert, TLS_KEY: options.tls_key})
-    return found
+        members.update({TLS_CERT: options.tls_cert, TLS_KEY: options.tls_key})
+    return members

@@ -24,13 +24,13 @@ def read(name: str) -> Dict[str, Any]:
     Raises:
         CliError: the master is not installed here.
     """
-    found = importlib.util.find_spec("determined_master")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("determined_master")
+    if spec is None or not spec.submodule_search_locations:
         raise errors.CliError(
             "the master is not installed here, and up deploys the installed one: pip install "
             "'determined-platform[aws]' or 'determined-platform[gcp]'"
         )
-    package = pathlib.Path(next(iter(found.submodule_search_locations)))
+    package = pathlib.Path(next(iter(spec.submodule_search_locations)))
     content = (package / _PLACE / f"{name}.json").read_text(encoding="utf-8")
     table: Dict[str, Any] = json.loads(content)
     return table

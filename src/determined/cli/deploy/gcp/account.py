@@ -38,16 +38,18 @@ class GcpAccount:
             ) from None
         keypath = getattr(args, "keypath", None)
         try:
-            found = _of_file(keypath) if keypath else google.auth.default([SCOPE], request=send)
+            credentials = (
+                _of_file(keypath) if keypath else google.auth.default([SCOPE], request=send)
+            )
         except exceptions.DefaultCredentialsError as error:
             what = f"--keypath {keypath}" if keypath else "there are no credentials of GCP"
             raise errors.CliError(f"{what}: {_first_line(error)}; {_REMEDY}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             text = errors.in_words(error)
             raise errors.CliError(f"--keypath {keypath}: {text}; {_REMEDY}") from None
-        self._credentials = found[0]
-        self._is_person = type(found[0]).__module__ == "google.oauth2.credentials"
-        self.project: str = args.project_id or found[1] or ""
+        self._credentials = credentials[0]
+        self._is_person = type(credentials[0]).__module__ == "google.oauth2.credentials"
+        self.project: str = args.project_id or credentials[1] or ""
         if not self.project:
             raise errors.CliError(
                 "no project is known: give --project-id; gcloud projects list shows yours"
@@ -60,10 +62,10 @@ class GcpAccount:
         Raises:
             CliError: as `token`.
         """
-        found = {"Authorization": f"Bearer {self.token()}"}
+        fields = {"Authorization": f"Bearer {self.token()}"}
         if self._is_person:
-            found["X-Goog-User-Project"] = self._credentials.quota_project_id or self.project
-        return found
+            fields["X-Goog-User-Project"] = self._credentials.quota_project_id or self.project
+        return fields
 
     def token(self) -> str:
         """A token that is valid at present.
@@ -106,8 +108,8 @@ def send(
     """
     from google.auth.exceptions import TransportError
 
-    asked: Dict[str, str] = dict(headers or {})
-    request = urllib.request.Request(url, body, asked, method=method)
+    fields: Dict[str, str] = dict(headers or {})
+    request = urllib.request.Request(url, body, fields, method=method)
     try:
         with urllib.request.urlopen(request, timeout=timeout or TIMEOUT_S) as answer:
             return Answer(answer.status, dict(answer.headers), answer.read())
@@ -122,8 +124,8 @@ def _of_file(path: str) -> Tuple[Any, str]:
     """The credentials in a service account's key file, and their project."""
     from google.oauth2 import service_account
 
-    found = service_account.Credentials.from_service_account_file(path, scopes=[SCOPE])
-    return found, str(found.project_id or "")
+    credentials = service_account.Credentials.from_service_account_file(path, scopes=[SCOPE])
+    return credentials, str(credentials.project_id or "")
 
 
 def _first_line(error: Exception) -> str:

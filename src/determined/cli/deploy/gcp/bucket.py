@@ -40,7 +40,7 @@ class Bucket:
             CliError: a bucket of this name belongs to somebody else, or GCP refuses the call.
         """
         try:
-            found = self._calls.find("storage", f"b/{self.name}")
+            bucket = self._calls.find("storage", f"b/{self.name}")
         except Refused as error:
             if error.status != 403:
                 raise
@@ -48,13 +48,13 @@ class Bucket:
                 f"the bucket {self.name} cannot be read, and may be somebody else's: {error}; "
                 "choose another --cluster-id"
             ) from None
-        if found is None:
+        if bucket is None:
             return False
         project = self._calls.call(
             "cloudresourcemanager", "GET", f"projects/{self._calls.project}"
         )
-        is_ours = found.get("labels", {}).get(names.LABEL) == self._cluster_id
-        if not is_ours or found.get("projectNumber") != names.last(str(project["name"])):
+        is_ours = bucket.get("labels", {}).get(names.LABEL) == self._cluster_id
+        if not is_ours or bucket.get("projectNumber") != names.last(str(project["name"])):
             raise errors.CliError(
                 f"the bucket {self.name} exists and is no bucket of this cluster: choose another "
                 "--cluster-id"
@@ -66,8 +66,8 @@ class Bucket:
         if self.exists():
             return
         print(f"  bucket {self.name}", flush=True)
-        made = body(options, self._calls.project)
-        self._calls.call("storage", "POST", "b", made, {"project": self._calls.project})
+        document = body(options, self._calls.project)
+        self._calls.call("storage", "POST", "b", document, {"project": self._calls.project})
 
     def put_wheel(self, wheel: pathlib.Path, key: str) -> None:
         """Upload the wheel, also over one that is there: somebody may have changed it."""

@@ -111,17 +111,17 @@ class Calls:
         """A path below the project."""
         return f"projects/{self.project}/{path}" if path else f"projects/{self.project}"
 
-    def aggregated(self, kind: str, wanted: str) -> Iterator[Dict[str, Any]]:
+    def aggregated(self, kind: str, condition: str) -> Iterator[Dict[str, Any]]:
         """Resources of all zones and regions.
 
         Args:
             kind: the collection, such as `disks`.
-            wanted: a filter.
+            condition: a filter.
 
         Raises:
             CliError: as `call`; also if GCP does not know those of a zone at present.
         """
-        query = {"filter": wanted, "maxResults": "500"}
+        query = {"filter": condition, "maxResults": "500"}
         while True:
             page = self.compute("GET", f"aggregated/{kind}", query=query)
             for silent in page.get("unreachables", ()):
@@ -161,10 +161,10 @@ class Calls:
             operation = self.compute(
                 "GET", f"{_scope_of(operation)}/operations/{operation['name']}"
             )
-        found = (operation.get("error") or {}).get("errors") or ()
-        if found:
-            text = "; ".join(f"{one.get('code')}: {one.get('message')}" for one in found)
-            codes = [str(one.get("code")) for one in found]
+        problems = (operation.get("error") or {}).get("errors") or ()
+        if problems:
+            text = "; ".join(f"{one.get('code')}: {one.get('message')}" for one in problems)
+            codes = [str(one.get("code")) for one in problems]
             raise Refused(0, f"GCP could not do {act}: {text[:_MAX_TEXT]}", codes)
 
     def _send(self, url: str, method: str, content: Optional[bytes], kind: str) -> Answer:
@@ -191,9 +191,9 @@ class Calls:
 
 def url_of(service: str, path: str, query: Optional[Mapping[str, str]] = None) -> str:
     """The URL of a call."""
-    given = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
+    override = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
     more = f"?{urllib.parse.urlencode(query)}" if query else ""
-    return f"{(given or SERVICES[service]).rstrip('/')}/{path}{more}"
+    return f"{(override or SERVICES[service]).rstrip('/')}/{path}{more}"
 
 
 def refusal(answer: Answer, act: str, project: str) -> Refused:

@@ -23,8 +23,8 @@ class Cluster:
     def make_network(self) -> None:
         """Make network and firewalls; change the rules of firewalls that differ."""
         for resource in plan.networking(self._options, self._calls.project):
-            found = self._make(resource)
-            if found is not None and _rules(found) != _rules(resource.body):
+            network = self._make(resource)
+            if network is not None and _rules(network) != _rules(resource.body):
                 print(f"  {resource.path}: changed", flush=True)
                 self._calls.change("PATCH", resource.path, _rules(resource.body))
 
@@ -32,20 +32,20 @@ class Cluster:
         """The master's address, which is reserved if it is missing."""
         resource = plan.address(self._options)
         self._make(resource)
-        found = self._calls.find_compute(resource.path) or {}
-        return str(found["address"])
+        address = self._calls.find_compute(resource.path) or {}
+        return str(address["address"])
 
     def make_disk(self) -> bool:
         """Make the database's disk; make a smaller one larger; true if it grew."""
         resource = plan.disk(self._options, self._calls.project)
-        found = self._make(resource)
-        if found is None:
+        disk = self._make(resource)
+        if disk is None:
             return False
-        size, wanted = int(found["sizeGb"]), self._options.database_size
-        if size >= wanted:
+        size, needed = int(disk["sizeGb"]), self._options.database_size
+        if size >= needed:
             return False
-        print(f"  {resource.path}: {wanted} GB", flush=True)
-        self._calls.change("POST", f"{resource.path}/resize", {"sizeGb": str(wanted)})
+        print(f"  {resource.path}: {needed} GB", flush=True)
+        self._calls.change("POST", f"{resource.path}/resize", {"sizeGb": str(needed)})
         return True
 
     def make_master(self, place: Place, *, restarts: bool) -> None:
@@ -73,15 +73,15 @@ class Cluster:
 
     def _make(self, resource: Resource) -> Optional[Dict[str, Any]]:
         """Make a resource that is missing; the one that was there."""
-        found = self._calls.find_compute(resource.path)
-        if found is None:
+        present = self._calls.find_compute(resource.path)
+        if present is None:
             print(f"  {resource.path}", flush=True)
             try:
                 self._calls.change("POST", resource.collection, resource.body)
             except Refused as error:
                 if error.status != 409:  # another `up` was faster
                     raise
-        return found
+        return present
 
 
 def _rules(body: Dict[str, Any]) -> Dict[str, Any]:
@@ -91,31 +91,31 @@ def _rules(body: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _changes(
-    machine: Dict[str, Any], wanted: Dict[str, Any], place: Place
+    machine: Dict[str, Any], target: Dict[str, Any], place: Place
 ) -> Dict[str, Dict[str, Any]]:
     """The calls that make a stopped machine as it is wanted, by their verb."""
-    found: Dict[str, Dict[str, Any]] = {}
+    changes: Dict[str, Dict[str, Any]] = {}
     metadata = machine.get("metadata", {})
-    if _items(metadata) != _items(wanted["metadata"]):
+    if _items(metadata) != _items(target["metadata"]):
         # Other items, such as keys for ssh, stay.
-        items = {**_items(metadata), **_items(wanted["metadata"])}
+        items = {**_items(metadata), **_items(target["metadata"])}
         listed = [{"key": key, "value": value} for key, value in items.items()]
         if items != _items(metadata):
-            found["setMetadata"] = {
+            changes["setMetadata"] = {
                 "fingerprint": metadata.get("fingerprint", ""),
                 "items": listed,
             }
-    platform = wanted.get("minCpuPlatform") or _ANY_PLATFORM
+    platform = target.get("minCpuPlatform") or _ANY_PLATFORM
     if (machine.get("minCpuPlatform") or _ANY_PLATFORM) != platform:
-        found["setMinCpuPlatform"] = {"minCpuPlatform": platform}
-    if names.last(machine["machineType"]) != names.last(wanted["machineType"]):
-        found["setMachineType"] = {"machineType": wanted["machineType"]}
-    if machine.get("labels") != wanted["labels"]:
-        found["setLabels"] = {
+        changes["setMinCpuPlatform"] = {"minCpuPlatform": platform}
+    if names.last(machine["machineType"]) != names.last(target["machineType"]):
+        changes["setMachineType"] = {"machineType": target["machineType"]}
+    if machine.get("labels") != target["labels"]:
+        changes["setLabels"] = {
             "labelFingerprint": machine.get("labelFingerprint", ""),
-            "labels": wanted["labels"],
+            "labels": target["labels"],
         }
-    return found
+    return changes
 
 
 def _items(metadata: Dict[str, Any]) -> Dict[str, str]:

@@ -37,11 +37,11 @@ def down(args: argparse.Namespace) -> None:
         "database, stay.",
     )
     print(f"Deleting the cluster {args.cluster_id} ...", flush=True)
-    kept = remains.remove()
+    leftovers = remains.remove()
     print(f"The cluster {args.cluster_id} is gone.")
-    if kept:
+    if leftovers:
         print("These stay. The command after each removes or lists it:")
-        for line in kept:
+        for line in leftovers:
             print(f"  - {line}")
 
 
@@ -51,9 +51,9 @@ class Remains:
     def __init__(self, calls: Calls, cluster_id: str) -> None:
         self._calls = calls
         self._id = cluster_id
-        wanted = f'labels.{names.LABEL} = "{cluster_id}"'
-        self._machines = self._all("instances", "master", wanted)
-        self._disks = self._all("disks", "database", wanted)
+        condition = f'labels.{names.LABEL} = "{cluster_id}"'
+        self._machines = self._all("instances", "master", condition)
+        self._disks = self._all("disks", "database", condition)
         name = names.of_cluster(cluster_id, "master")
         self._addresses = self._all("addresses", "master", f'name = "{name}"')
         self._rules = [
@@ -74,16 +74,16 @@ class Remains:
 
     def remove(self) -> List[str]:
         """Delete all but the data; what stays, each with the command for it. Raises CliError."""
-        kept: List[str] = []
+        leftovers: List[str] = []
         for machine in self._machines:
             if machine["status"] not in _OFF:
                 # First, so that it starts no other machines.
                 print(f"  stopping the master {machine['name']}", flush=True)
                 self._calls.change("POST", f"{_path(machine, 'instances')}/stop")
         self._end_agents()
-        kept += [self._snapshot(disk) for disk in self._disks]
+        leftovers += [self._snapshot(disk) for disk in self._disks]
         shared = (_remains_in_host(one, self._id, self._calls.project) for one in self._machines)
-        kept += [line for line in shared if line]
+        leftovers += [line for line in shared if line]
         for machine in self._machines:
             self._delete(_path(machine, "instances"))
         for disk in self._disks:
@@ -92,41 +92,43 @@ class Remains:
             self._delete(_path(address, "addresses"))
         for rule in self._rules:
             self._delete(rule)
-        kept += [line for line in map(self._delete_network, self._networks) if line]
+        leftovers += [line for line in map(self._delete_network, self._networks) if line]
         Rights(self._calls, self._id).revoke()
         GcpSecret(self._calls, self._id).delete()
         bucket = Bucket(self._calls, self._id)
         if bucket.exists():
-            kept.append(
+            leftovers.append(
                 f"the bucket {bucket.name} with checkpoints and TensorBoard files: gcloud storage "
                 f"rm --recursive gs://{bucket.name}"
             )
-        return kept
+        return leftovers
 
-    def _all(self, kind: str, what: str, wanted: str) -> List[Dict[str, Any]]:
+    def _all(self, kind: str, what: str, condition: str) -> List[Dict[str, Any]]:
         name = names.of_cluster(self._id, what)
-        found = [one for one in self._calls.aggregated(kind, wanted) if one["name"] == name]
+        resources = [one for one in self._calls.aggregated(kind, condition) if one["name"] == name]
         if kind == "addresses":
-            found = [one for one in found if one.get("description") == names.mark(self._id)]
-        return found
+            resources = [
+                one for one in resources if one.get("description") == names.mark(self._id)
+            ]
+        return resources
 
     def _is_ours(self, path: str) -> bool:
-        found = self._calls.find_compute(path)
-        return found is not None and found.get("description") == names.mark(self._id)
+        resource = self._calls.find_compute(path)
+        return resource is not None and resource.get("description") == names.mark(self._id)
 
     def _own_networks(self) -> List[str]:
         query = {"filter": f'description = "{names.mark(self._id)}"'}
-        found = self._calls.compute("GET", "global/networks", query=query)
+        networks = self._calls.compute("GET", "global/networks", query=query)
         return [
             f"global/networks/{one['name']}"
-            for one in found.get("items", ())
+            for one in networks.get("items", ())
             if one.get("description") == names.mark(self._id)
         ]
 
     def _end_agents(self) -> None:
         """End all machines that the master has started, and wait for their ends together."""
-        wanted = f'labels.managed-by = "determined-{self._id}"'
-        agents = list(self._calls.aggregated("instances", wanted))
+        condition = f'labels.managed-by = "determined-{self._id}"'
+        agents = list(self._calls.aggregated("instances", condition))
         if not agents:
             return
         print(f"  ending {len(agents)} machines of agents", flush=True)

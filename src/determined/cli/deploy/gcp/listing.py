@@ -18,11 +18,11 @@ INCOMPLETE = "INCOMPLETE"
 def list_clusters(args: argparse.Namespace) -> None:
     """Print the clusters of a project."""
     warn_of_no_effect(args, ("tf_state_gcs_bucket_name",))
-    found = clusters(Calls(GcpAccount(args)))
+    entries = clusters(Calls(GcpAccount(args)))
     if args.json:
-        show.as_json(found)
+        show.as_json(entries)
     elif args.yaml:
-        show.as_yaml(found)
+        show.as_yaml(entries)
     else:
         heads = {
             "Cluster ID": "clusterId",
@@ -31,22 +31,24 @@ def list_clusters(args: argparse.Namespace) -> None:
             "Master": "master",
             "Created": "created",
         }
-        rows = [[one[key] for key in heads.values()] for one in found]
+        rows = [[one[key] for key in heads.values()] for one in entries]
         show.table(list(heads), rows)
 
 
 def clusters(calls: Calls) -> List[Dict[str, str]]:
     """All clusters, by name. Raises CliError."""
-    found: Dict[str, Dict[str, str]] = {}
+    by_cluster: Dict[str, Dict[str, str]] = {}
     for disk in calls.aggregated("disks", f"labels.{names.LABEL}:*"):
         cluster = str(disk["labels"][names.LABEL])
         if disk["name"] == names.of_cluster(cluster, "database"):
-            found[cluster] = _row(cluster, disk, INCOMPLETE, "")
+            by_cluster[cluster] = _row(cluster, disk, INCOMPLETE, "")
     for machine in calls.aggregated("instances", f"labels.{names.LABEL}:*"):
         cluster = str(machine["labels"][names.LABEL])
         if machine["name"] == names.of_cluster(cluster, "master"):
-            found[cluster] = _row(cluster, machine, str(machine["status"]), address_of(machine))
-    return [found[cluster] for cluster in sorted(found)]
+            by_cluster[cluster] = _row(
+                cluster, machine, str(machine["status"]), address_of(machine)
+            )
+    return [by_cluster[cluster] for cluster in sorted(by_cluster)]
 
 
 def address_of(machine: Dict[str, Any]) -> str:

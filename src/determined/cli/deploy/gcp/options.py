@@ -111,7 +111,7 @@ def read(args: argparse.Namespace) -> GcpOptions:
     """
     _check(args)
     host, network = _network_of(args)
-    found = GcpOptions(
+    cluster = GcpOptions(
         **common(args, args.port, "--add-label"),
         region=args.region,
         zone=args.zone or f"{args.region}-b",
@@ -128,13 +128,13 @@ def read(args: argparse.Namespace) -> GcpOptions:
         master_platform=_master_platform(args),
         cloud_logging=args.cloud_logging,
     )
-    for key, value in found.tags.items():
+    for key, value in cluster.tags.items():
         if key == LABEL or not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
             raise errors.CliError(
                 f"--add-label {key}={value}: keys and values have at most 63 lower-case letters, "
                 f"digits, dashes and underscores, a key begins with a letter and is not {LABEL}"
             )
-    return found
+    return cluster
 
 
 def _ubuntu_for(machine_type: str) -> str:
@@ -222,7 +222,7 @@ def _network_of(args: argparse.Namespace) -> Tuple[str, str]:
 
 def _check_words(args: argparse.Namespace) -> None:
     """Names that stand in addresses and in the master's configuration."""
-    wanted = {
+    rules = {
         "--master-instance-type": (args.master_instance_type, _WORD),
         "--compute-agent-instance-type": (args.compute_agent_instance_type, _WORD),
         "--aux-agent-instance-type": (args.aux_agent_instance_type, _WORD),
@@ -230,7 +230,7 @@ def _check_words(args: argparse.Namespace) -> None:
         "--disk-type": (args.disk_type, _WORD),
         "--db-snapshot": (args.db_snapshot, _SNAPSHOT),
     }
-    for option, (value, pattern) in wanted.items():
+    for option, (value, pattern) in rules.items():
         if value and not pattern.fullmatch(value):
             raise errors.CliError(
                 f"{option} {value!r} is not a name of GCP's: give lower-case letters, digits and "

@@ -49,16 +49,16 @@ def check(calls: Calls) -> bool:
     lacking: List[str] = []
     path = f"projects/{project}:testIamPermissions"
     for start in range(0, len(PERMISSIONS), MAX_TESTED):
-        asked = list(PERMISSIONS[start : start + MAX_TESTED])
+        names = list(PERMISSIONS[start : start + MAX_TESTED])
         try:
-            answer = calls.call("cloudresourcemanager", "POST", path, {"permissions": asked})
+            answer = calls.call("cloudresourcemanager", "POST", path, {"permissions": names})
         except Refused as error:
             if error.status != 400:
                 raise
             # GCP refuses the whole question if it does not know one of the permissions.
             print(f"The permissions could not be checked: {error}")
             return True
-        lacking += [one for one in asked if one not in answer.get("permissions", ())]
+        lacking += [one for one in names if one not in answer.get("permissions", ())]
     if len(lacking) == len(PERMISSIONS):
         raise errors.CliError(
             f"--project-id {project}: these credentials have no rights there, or there is no such "

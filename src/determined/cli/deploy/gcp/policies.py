@@ -18,8 +18,8 @@ class Binding(NamedTuple):
 
     def body(self) -> Dict[str, Any]:
         """As a policy has it."""
-        found: Dict[str, Any] = {"role": self.role, "members": list(self.members)}
-        return {**found, "condition": dict(self.condition)} if self.condition else found
+        fields: Dict[str, Any] = {"role": self.role, "members": list(self.members)}
+        return {**fields, "condition": dict(self.condition)} if self.condition else fields
 
 
 def all_but(bucket: str, directory: str) -> Dict[str, str]:
@@ -35,23 +35,23 @@ def all_but(bucket: str, directory: str) -> Dict[str, str]:
     }
 
 
-def with_bindings(policy: Policy, wanted: Sequence[Binding]) -> Policy:
+def with_bindings(policy: Policy, added: Sequence[Binding]) -> Policy:
     """A policy with these bindings; all others stay as they are.
 
     Members of a conditional binding lose the same role under any other condition or none: an
     earlier `up` has given it without one.
     """
     bindings = [dict(one) for one in policy.get("bindings", ())]
-    for binding in wanted:
+    for binding in added:
         if binding.condition:
             bindings = _without_role(bindings, binding)
         same = [one for one in bindings if _is_same(one, binding)]
         if not same:
             bindings.append(binding.body())
             continue
-        known = same[0].get("members", ())
-        more = [member for member in binding.members if member not in known]
-        same[0]["members"] = [*known, *more]
+        present = same[0].get("members", ())
+        more = [member for member in binding.members if member not in present]
+        same[0]["members"] = [*present, *more]
     changed = {**policy, "bindings": bindings}
     if any(one.get("condition") for one in bindings):
         changed["version"] = CONDITIONAL_VERSION
@@ -70,32 +70,34 @@ def without(
     """
     if "bindings" not in policy:
         return dict(policy)
-    kept: List[Dict[str, Any]] = []
+    remaining: List[Dict[str, Any]] = []
     for one in policy["bindings"]:
         is_taken = roles is None or one["role"] in roles
-        kept += _left([one], members) if is_taken else [one]
-    return {**policy, "bindings": kept}
+        remaining += _without_members([one], members) if is_taken else [one]
+    return {**policy, "bindings": remaining}
 
 
 def _is_same(one: Mapping[str, Any], binding: Binding) -> bool:
     """Whether members of a binding can be added to one of a policy."""
     condition = (one.get("condition") or {}).get("expression")
-    wanted = (binding.condition or {}).get("expression")
-    return bool(one["role"] == binding.role) and condition == wanted
+    expression = (binding.condition or {}).get("expression")
+    return bool(one["role"] == binding.role) and condition == expression
 
 
 def _without_role(bindings: List[Dict[str, Any]], binding: Binding) -> List[Dict[str, Any]]:
-    found = []
+    remaining = []
     for one in bindings:
         is_other = one["role"] == binding.role and not _is_same(one, binding)
-        found += _left([one], binding.members) if is_other else [one]
-    return found
+        remaining += _without_members([one], binding.members) if is_other else [one]
+    return remaining
 
 
-def _left(bindings: Sequence[Dict[str, Any]], members: Collection[str]) -> List[Dict[str, Any]]:
-    kept = []
+def _without_members(
+    bindings: Sequence[Dict[str, Any]], members: Collection[str]
+) -> List[Dict[str, Any]]:
+    remaining = []
     for one in bindings:
-        left = [member for member in one.get("members", ()) if member not in members]
-        if left:
-            kept.append({**one, "members": left})
-    return kept
+        others = [member for member in one.get("members", ()) if member not in members]
+        if others:
+            remaining.append({**one, "members": others})
+    return remaining

@@ -23,7 +23,7 @@ _MASTER, _AUX = "--master-instance-type", "--aux-agent-instance-type"
 _COMPUTE = "--compute-agent-instance-type"
 
 
-class Found(NamedTuple):
+class ClusterState(NamedTuple):
     """Resources that are there already: the machine and the disk of the master; the subnetwork."""
 
     machine: Optional[Dict[str, Any]]
@@ -45,7 +45,7 @@ class GcpPreflight:
         """Machine types that the zone has, by the option that names them."""
         self.problems: List[str] = []
 
-    def run(self) -> Optional[Found]:
+    def run(self) -> Optional[ClusterState]:
         """Check everything; what is there, unless something stands in the way."""
         if self._check(lambda: permissions.check(self._calls)) is None:
             return None  # each further check would fail for the same reason
@@ -59,10 +59,10 @@ class GcpPreflight:
         self._check(lambda: Bucket(self._calls, self._options.cluster_id).exists())
         self._check(self._monitoring)
         self._check(self._names)
-        found = self._check(self._found)
-        if found is not None:
-            self._check(lambda: self._quotas(found))
-        return None if self.problems else found
+        state = self._check(self._find_state)
+        if state is not None:
+            self._check(lambda: self._quotas(state))
+        return None if self.problems else state
 
     def _check(self, check: Callable[[], Any]) -> Any:
         try:
@@ -75,8 +75,8 @@ class GcpPreflight:
     def _zone(self) -> None:
         region, zone = self._options.region, self._options.zone
         if self._calls.find_compute(f"zones/{zone}") is None:
-            found = self._calls.find_compute(f"regions/{region}")
-            zones = [names.last(url) for url in (found or {}).get("zones", ())]
+            answer = self._calls.find_compute(f"regions/{region}")
+            zones = [names.last(url) for url in (answer or {}).get("zones", ())]
             remedy = (
                 f"zones of {region} are {', '.join(sorted(zones))}"
                 if zones
@@ -86,30 +86,30 @@ class GcpPreflight:
 
     def _machine_types(self) -> None:
         options = self._options
-        wanted = {
+        by_option = {
             _MASTER: options.master_instance_type,
             _AUX: options.aux_instance_type,
             _COMPUTE: options.compute_instance_type,
         }
-        for option, name in wanted.items():
-            found = self._calls.find_compute(f"zones/{options.zone}/machineTypes/{name}")
-            if found is None:
+        for option, name in by_option.items():
+            machine_type = self._calls.find_compute(f"zones/{options.zone}/machineTypes/{name}")
+            if machine_type is None:
                 self.problems.append(
                     f"{option} {name}: {options.zone} has no such machine type; choose another "
                     f"type or --zone: gcloud compute machine-types list --zones {options.zone}"
                 )
                 continue
-            self._types[option] = found
+            self._types[option] = machine_type
             if option == _COMPUTE:
-                self._built_in_gpus(name, found.get("accelerators") or ())
+                self._built_in_gpus(name, machine_type.get("accelerators") or ())
 
     def _built_in_gpus(self, name: str, gpus: Sequence[Dict[str, Any]]) -> None:
         """The master takes a type that comes with GPUs only with their type and number."""
-        given = self._options.gpu_type, self._options.gpu_num
+        option_values = self._options.gpu_type, self._options.gpu_num
         for one in gpus:
             kind = names.last(str(one.get("guestAcceleratorType")))
             count = int(one.get("guestAcceleratorCount", 0))
-            if given != (kind, count):
+            if option_values != (kind, count):
                 raise errors.CliError(
                     f"--compute-agent-instance-type {name} comes with {count} x {kind}: give "
                     f"--gpu-type {kind} --gpu-num {count}"
@@ -117,13 +117,13 @@ class GcpPreflight:
 
     def _disk_types(self) -> None:
         options = self._options
-        wanted = {options.master_disk_type: f"the disk of {options.master_instance_type}"}
+        disk_types = {options.master_disk_type: f"the disk of {options.master_instance_type}"}
         if options.agent_disk_type:
-            wanted[options.agent_disk_type] = "--disk-type"
+            disk_types[options.agent_disk_type] = "--disk-type"
         else:
             for agent in (options.compute_instance_type, options.aux_instance_type):
-                wanted[series.of(agent).disk] = f"the disk of {agent}"
-        for name, option in wanted.items():
+                disk_types[series.of(agent).disk] = f"the disk of {agent}"
+        for name, option in disk_types.items():
             if self._calls.find_compute(f"zones/{options.zone}/diskTypes/{name}") is None:
                 self.problems.append(
                     f"{option} {name}: {options.zone} has no such type of disk: gcloud compute "
@@ -141,12 +141,12 @@ class GcpPreflight:
 
     def _images(self) -> None:
         options = self._options
-        wanted = {
+        images = {
             _MASTER: options.master_image,
             _AUX: options.aux_image,
             _COMPUTE: options.compute_image,
         }
-        for option, image in wanted.items():
+        for option, image in images.items():
             self._check(functools.partial(self._image, image, option))
 
     def _image(self, image: str, of_type: str) -> None:
@@ -154,20 +154,20 @@ class GcpPreflight:
         path = master_config.image_path(image, self._calls.project)
         option = "--environment-image " if image == self._options.environment_image else ""
         try:
-            found = self._calls.find("compute", path)
+            resource = self._calls.find("compute", path)
         except Refused as error:
             raise errors.CliError(f"{option}{path}: {error}") from None
-        if found is None:
+        if resource is None:
             raise errors.CliError(
                 f"{option}{path}: there is no such machine image: gcloud compute images list; "
                 "--environment-image chooses that of agents with slots"
             )
         machine = self._types.get(of_type, {})
-        needed, given = machine.get("architecture"), found.get("architecture")
-        if needed and given and needed != given:
+        needed, architecture = machine.get("architecture"), resource.get("architecture")
+        if needed and architecture and needed != architecture:
             raise errors.CliError(
-                f"{option}{path} is for {given}, and {of_type} {machine['name']} has processors "
-                f"of {needed}: give an image for {needed}, or another type"
+                f"{option}{path} is for {architecture}, and {of_type} {machine['name']} has "
+                f"processors of {needed}: give an image for {needed}, or another type"
             )
 
     def _monitoring(self) -> None:
@@ -186,15 +186,15 @@ class GcpPreflight:
         name = self._options.database_snapshot
         if not name:
             return
-        found = self._calls.find("compute", plan.snapshot_path(name, self._calls.project))
-        if found is None:
+        snapshot = self._calls.find("compute", plan.snapshot_path(name, self._calls.project))
+        if snapshot is None:
             raise errors.CliError(
                 f"--db-snapshot {name}: there is no such snapshot; gcloud compute snapshots list"
             )
-        if int(found.get("diskSizeGb", 0)) > self._options.database_size:
+        if int(snapshot.get("diskSizeGb", 0)) > self._options.database_size:
             raise errors.CliError(
-                f"--db-snapshot {name} needs {found['diskSizeGb']} GB: give --db-size "
-                f"{found['diskSizeGb']}"
+                f"--db-snapshot {name} needs {snapshot['diskSizeGb']} GB: give --db-size "
+                f"{snapshot['diskSizeGb']}"
             )
 
     def _names(self) -> None:
@@ -203,13 +203,13 @@ class GcpPreflight:
         mark = names.mark(options.cluster_id)
         rules = [] if options.host_project else plan.firewalls(options, project)
         for resource in [plan.address(options), *rules]:
-            found = self._calls.find_compute(resource.path)
-            if found is not None and found.get("description") != mark:
+            present = self._calls.find_compute(resource.path)
+            if present is not None and present.get("description") != mark:
                 self.problems.append(
                     f"{resource.path} exists and is not of this cluster: choose another "
                     "--cluster-id"
                 )
-            network = names.last(str((found or {}).get("network", "")))
+            network = names.last(str((present or {}).get("network", "")))
             if network not in ("", options.network) and resource.collection.endswith("firewalls"):
                 self.problems.append(
                     f"--network {options.network}: {resource.path} is in the network {network}; "
@@ -217,7 +217,7 @@ class GcpPreflight:
                     f"{options.cluster_id}"
                 )
 
-    def _found(self) -> Found:
+    def _find_state(self) -> ClusterState:
         options, place = self._options, plan.Place(self._calls.project, "", "", "")
         zone = f"zones/{options.zone}"
         machine = self._calls.find_compute(
@@ -253,13 +253,13 @@ class GcpPreflight:
                     f"--network {options.network}: the cluster {options.cluster_id} is in the "
                     f"network {network}, and cannot be moved; give --network {network}"
                 )
-        return Found(machine, disk, subnetwork)
+        return ClusterState(machine, disk, subnetwork)
 
     def _elsewhere(self) -> None:
         """The database's disk stays in its zone, so a cluster cannot move."""
         options = self._options
-        wanted = f'labels.{names.LABEL} = "{options.cluster_id}"'
-        for one in self._calls.aggregated("disks", wanted):
+        condition = f'labels.{names.LABEL} = "{options.cluster_id}"'
+        for one in self._calls.aggregated("disks", condition):
             zone = names.last(str(one.get("zone", "")))
             is_database = one["name"] == names.of_cluster(options.cluster_id, "database")
             if is_database and zone != options.zone:
@@ -288,15 +288,15 @@ class GcpPreflight:
             "another --region, or leave --network out"
         )
 
-    def _quotas(self, found: Found) -> None:
+    def _quotas(self, state: ClusterState) -> None:
         options, project = self._options, self._calls.project
         region = self._calls.find_compute(f"regions/{options.region}") or {}
         kinds = (_MASTER, _COMPUTE, _AUX)
         counts = [int(self._types.get(kind, {}).get("guestCpus", 0)) for kind in kinds]
-        needs = quotas.regional(options, quotas.ClusterCpus(*counts), found.is_new)
+        needs = quotas.regional(options, quotas.ClusterCpus(*counts), state.is_new)
         self.problems += quotas.problems(needs, region.get("quotas"), options.region)
         path = options.network_path(project)
         makes_network = self._calls.find("compute", path) is None
         whole = self._calls.find_compute("") or {}
-        needs = quotas.of_project(options, makes_network, found.is_new)
+        needs = quotas.of_project(options, makes_network, state.is_new)
         self.problems += quotas.problems(needs, whole.get("quotas"), project)

@@ -65,18 +65,18 @@ def of_project(options: GcpOptions, makes_network: bool, is_new: bool) -> Iterat
         yield Need("FIREWALLS", 4, True)
 
 
-def problems(needs: Iterator[Need], found: Any, where: str) -> Iterator[str]:
+def problems(needs: Iterator[Need], limits: Any, where: str) -> Iterator[str]:
     """Needs that the quotas do not cover, in words; quotas that GCP does not list are no problem.
 
     Args:
         needs: amounts.
-        found: the `quotas` of a region or a project.
+        limits: the `quotas` of a region or a project.
         where: the region or project.
     """
-    known: Dict[str, Any] = {one["metric"]: one for one in found or ()}
+    by_metric: Dict[str, Any] = {one["metric"]: one for one in limits or ()}
     for need in needs:
-        other = known.get(need.of_preemptible)
-        quota = other if other and float(other.get("limit", 0)) else known.get(need.metric)
+        other = by_metric.get(need.of_preemptible)
+        quota = other if other and float(other.get("limit", 0)) else by_metric.get(need.metric)
         if quota is None:
             continue
         limit, usage = float(quota.get("limit", 0)), float(quota.get("usage", 0))

@@ -62,10 +62,10 @@ def grants(cluster_id: str, project: str, *, sends_logs: bool) -> List[Grant]:
 
 def account_body(cluster_id: str, role: str) -> Dict[str, Any]:
     """What makes a service account."""
-    shown = {"displayName": f"{names.mark(cluster_id)}: {role}"}
+    display = {"displayName": f"{names.mark(cluster_id)}: {role}"}
     return {
         "accountId": names.account_id(cluster_id, role),
-        "serviceAccount": {**shown, "description": names.mark(cluster_id)},
+        "serviceAccount": {**display, "description": names.mark(cluster_id)},
     }
 
 
@@ -121,13 +121,13 @@ class Rights:
                 self._calls.call("iam", "DELETE", self._account_path(role))
                 print(f"  service account {self._email(role)}: deleted", flush=True)
 
-    def _bind(self, policy_of: Any, wanted: Sequence[Binding]) -> None:
+    def _bind(self, policy_of: Any, bindings: Sequence[Binding]) -> None:
         """Add bindings. A new account is not known everywhere at once, so this repeats."""
         deadline = time.monotonic() + KNOWN_LIMIT_S
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                self._change(policy_of, lambda policy: with_bindings(policy, wanted))
+                self._change(policy_of, lambda policy: with_bindings(policy, bindings))
                 return
             except Refused as error:
                 is_unknown = error.status == 400 and "does not exist" in str(error)
@@ -158,11 +158,9 @@ class Rights:
 
     def _of_project(self) -> Any:
         path = f"projects/{self._calls.project}"
-        asked = {"options": {"requestedPolicyVersion": 3}}
+        body = {"options": {"requestedPolicyVersion": 3}}
         return (
-            lambda: self._calls.call(
-                "cloudresourcemanager", "POST", f"{path}:getIamPolicy", asked
-            ),
+            lambda: self._calls.call("cloudresourcemanager", "POST", f"{path}:getIamPolicy", body),
             lambda policy: self._calls.call(
                 "cloudresourcemanager", "POST", f"{path}:setIamPolicy", {"policy": policy}
             ),

@@ -31,10 +31,10 @@ class GcpSecret:
         Raises:
             CliError: a secret of this name is not one of a cluster.
         """
-        found = self._calls.find("secretmanager", self._path)
-        if found is None:
+        metadata = self._calls.find("secretmanager", self._path)
+        if metadata is None:
             return False
-        if found.get("labels", {}).get(names.LABEL) != self._cluster_id:
+        if metadata.get("labels", {}).get(names.LABEL) != self._cluster_id:
             raise errors.CliError(
                 f"the secret {names.of_cluster(self._cluster_id)} exists and is no secret of this "
                 "cluster: choose another --cluster-id"
@@ -43,10 +43,10 @@ class GcpSecret:
 
     def read(self) -> Optional[Dict[str, str]]:
         """Its members; None without any. Raises CliError."""
-        found = self._calls.find("secretmanager", f"{self._path}/versions/latest:access")
-        if found is None:
+        version = self._calls.find("secretmanager", f"{self._path}/versions/latest:access")
+        if version is None:
             return None
-        return dict(json.loads(base64.b64decode(found["payload"]["data"])))
+        return dict(json.loads(base64.b64decode(version["payload"]["data"])))
 
     def write(self, members: Dict[str, str], options: GcpOptions) -> None:
         """Store the members, if they differ, and destroy the former ones. Raises CliError."""

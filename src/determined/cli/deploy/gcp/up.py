@@ -18,7 +18,7 @@ from determined.cli.deploy.gcp.calls import Calls, url_of
 from determined.cli.deploy.gcp.cluster import Cluster
 from determined.cli.deploy.gcp.options import GcpOptions
 from determined.cli.deploy.gcp.plan import Place
-from determined.cli.deploy.gcp.preflight import Found, GcpPreflight
+from determined.cli.deploy.gcp.preflight import ClusterState, GcpPreflight
 
 _NO_EFFECT = (
     "db_password",
@@ -32,69 +32,69 @@ _NO_EFFECT = (
 
 def up(args: argparse.Namespace) -> None:
     """Check the project, make or change each resource, upload the wheel, wait for the master."""
-    wanted = options.read(args)
+    config = options.read(args)
     warn_of_no_effect(args, _NO_EFFECT)
     if args.dry_run:
-        print(json.dumps(requests(wanted, args.project_id), indent=2))
+        print(json.dumps(requests(config, args.project_id), indent=2))
         return
     calls = Calls(GcpAccount(args))
-    found = _checked(wanted, calls)
-    if not found.is_new:
-        arguments.confirm(args, f"Change the cluster {wanted.cluster_id}? Its master restarts.")
-    warn_of_risks(wanted)
-    warn_of_images(wanted, "google-cloud-storage")
-    print(f"{'Creating' if found.is_new else 'Changing'} the cluster {wanted.cluster_id} ...")
+    state = _checked(config, calls)
+    if not state.is_new:
+        arguments.confirm(args, f"Change the cluster {config.cluster_id}? Its master restarts.")
+    warn_of_risks(config)
+    warn_of_images(config, "google-cloud-storage")
+    print(f"{'Creating' if state.is_new else 'Changing'} the cluster {config.cluster_id} ...")
     with tempfile.TemporaryDirectory() as directory:
         wheel = build_wheel(directory)
         key = key_of(wheel)
-        cluster, store = Cluster(calls, wanted), bucket.Bucket(calls, wanted.cluster_id)
+        cluster, store = Cluster(calls, config), bucket.Bucket(calls, config.cluster_id)
         cluster.make_network()
         address = cluster.reserve_address()
-        store.make(wanted)
-        access = rights.Rights(calls, wanted.cluster_id)
+        store.make(config)
+        access = rights.Rights(calls, config.cluster_id)
         access.make_accounts()
-        members = _write_secret(calls, wanted, args.initial_user_password)
-        access.grant(sends_logs=wanted.cloud_logging)
+        members = _write_secret(calls, config, args.initial_user_password)
+        access.grant(sends_logs=config.cloud_logging)
         grew = cluster.make_disk()
         store.put_wheel(wheel, key)
-        _say_to_host(wanted, calls.project)
-        place = Place(calls.project, found.subnetwork, address, key)
+        _say_to_host(config, calls.project)
+        place = Place(calls.project, state.subnetwork, address, key)
         cluster.make_master(place, restarts=grew)
-    url = f"{wanted.scheme}://{address}:{wanted.port}"
+    url = f"{config.scheme}://{address}:{config.port}"
     if not args.no_wait_for_master:
-        _wait(calls, wanted, url)
+        _wait(calls, config, url)
     print(f"The master is at {url}")
     print(f"  export DET_MASTER={url}")
     # A snapshot has users with passwords of their own.
-    if found.machine is None and not (args.initial_user_password or args.db_snapshot):
+    if state.machine is None and not (args.initial_user_password or args.db_snapshot):
         print(f"Users admin and determined have the password {members[INITIAL_USER]}")
 
 
-def requests(wanted: GcpOptions, project: str) -> List[Dict[str, Any]]:
+def requests(cluster: GcpOptions, project: str) -> List[Dict[str, Any]]:
     """All requests that make a new cluster, with their bodies, in order."""
-    place = Place(project, plan.own_subnetwork(wanted, project), "", "KEY/determined.whl")
-    first = [*plan.networking(wanted, project), plan.address(wanted)]
-    last = [plan.disk(wanted, project), plan.master(wanted, place)]
-    found = [_insert(one, project) for one in first]
-    found.append(_post("storage", f"b?project={project}", bucket.body(wanted, project)))
+    place = Place(project, plan.own_subnetwork(cluster, project), "", "KEY/determined.whl")
+    first = [*plan.networking(cluster, project), plan.address(cluster)]
+    last = [plan.disk(cluster, project), plan.master(cluster, place)]
+    entries = [_insert(one, project) for one in first]
+    entries.append(_post("storage", f"b?project={project}", bucket.body(cluster, project)))
     for role in rights.ROLES:
-        body = rights.account_body(wanted.cluster_id, role)
-        found.append(_post("iam", f"projects/{project}/serviceAccounts", body))
-    path = f"projects/{project}/secrets?secretId={names.of_cluster(wanted.cluster_id)}"
-    found.append(_post("secretmanager", path, secret.body(wanted)))
-    for one in rights.grants(wanted.cluster_id, project, sends_logs=wanted.cloud_logging):
+        body = rights.account_body(cluster.cluster_id, role)
+        entries.append(_post("iam", f"projects/{project}/serviceAccounts", body))
+    path = f"projects/{project}/secrets?secretId={names.of_cluster(cluster.cluster_id)}"
+    entries.append(_post("secretmanager", path, secret.body(cluster)))
+    for one in rights.grants(cluster.cluster_id, project, sends_logs=cluster.cloud_logging):
         bindings = [binding.body() for binding in one.bindings]
-        found.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
-    shared = [{"command": line} for line in plan.commands_of_host(wanted, project)]
-    return [*found, *shared, *(_insert(one, project) for one in last)]
+        entries.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
+    shared = [{"command": line} for line in plan.commands_of_host(cluster, project)]
+    return [*entries, *shared, *(_insert(one, project) for one in last)]
 
 
-def _say_to_host(wanted: GcpOptions, project: str) -> None:
+def _say_to_host(cluster: GcpOptions, project: str) -> None:
     """Print the commands for a project that shares its network; only its admins can run them."""
-    lines = plan.commands_of_host(wanted, project)
+    lines = plan.commands_of_host(cluster, project)
     if lines:
         print(
-            f"The network is of the project {wanted.host_project}. Its administrators run, once:"
+            f"The network is of the project {cluster.host_project}. Its administrators run, once:"
         )
         print("\n".join(f"  {line}" for line in lines), flush=True)
 
@@ -107,27 +107,27 @@ def _post(service: str, path: str, body: Any) -> Dict[str, Any]:
     return {"request": f"POST {url_of(service, path)}", "body": body}
 
 
-def _checked(wanted: GcpOptions, calls: Calls) -> Found:
+def _checked(cluster: GcpOptions, calls: Calls) -> ClusterState:
     print(f"Checking the project {calls.project} ...", flush=True)
-    preflight = GcpPreflight(wanted, calls)
-    found = preflight.run()
-    if found is None:
+    preflight = GcpPreflight(cluster, calls)
+    state = preflight.run()
+    if state is None:
         text = "\n".join(f"  - {problem}" for problem in preflight.problems)
         raise errors.CliError(f"nothing was created or changed:\n{text}")
-    return found
+    return state
 
 
-def _write_secret(calls: Calls, wanted: GcpOptions, initial_user: Any) -> Dict[str, str]:
-    stored = secret.GcpSecret(calls, wanted.cluster_id)
-    known = (stored.read() or {}) if stored.exists() else {}
-    members = changed(known, wanted, None, initial_user)
-    stored.write(members, wanted)
+def _write_secret(calls: Calls, cluster: GcpOptions, initial_user: Any) -> Dict[str, str]:
+    stored = secret.GcpSecret(calls, cluster.cluster_id)
+    members_before = (stored.read() or {}) if stored.exists() else {}
+    members = changed(members_before, cluster, None, initial_user)
+    stored.write(members, cluster)
     return members
 
 
-def _wait(calls: Calls, wanted: GcpOptions, url: str) -> None:
-    name = names.of_cluster(wanted.cluster_id, "master")
-    path = f"zones/{wanted.zone}/instances/{name}/serialPort"
+def _wait(calls: Calls, cluster: GcpOptions, url: str) -> None:
+    name = names.of_cluster(cluster.cluster_id, "master")
+    path = f"zones/{cluster.zone}/instances/{name}/serialPort"
 
     def console() -> str:
         try:
@@ -136,7 +136,7 @@ def _wait(calls: Calls, wanted: GcpOptions, url: str) -> None:
             return ""
 
     see = (
-        f"gcloud compute instances get-serial-port-output {name} --zone {wanted.zone} --project "
+        f"gcloud compute instances get-serial-port-output {name} --zone {cluster.zone} --project "
         f"{calls.project}"
     )
     wait_for_master(url, name, console, see)

@@ -72,8 +72,8 @@ def _of_package() -> Optional[str]:
         files = importlib.metadata.distribution(_DISTRIBUTION).files or ()
     except importlib.metadata.PackageNotFoundError:
         return None
-    found = (file for file in files if file.name == "helm")
-    paths = (_runnable(pathlib.Path(str(file.locate()))) for file in found)
+    programs = (file for file in files if file.name == "helm")
+    paths = (_runnable(pathlib.Path(str(file.locate()))) for file in programs)
     return next((path for path in paths if path), None)
 
 

@@ -31,10 +31,10 @@ def up(args: argparse.Namespace) -> None:
     try:
         helm.run([*install, *_cluster(args), *values, *waiting])
     except errors.CliError as error:
-        found = _unfinished(args)
-        if not found:
+        unfinished = _unfinished(args)
+        if not unfinished:
             raise _with_cluster(args, error) from None
-        print(f"\n{found}", file=sys.stderr)
+        print(f"\n{unfinished}", file=sys.stderr)
         raise errors.CliError(f"{error}\n{_remedies(args)}") from None
 
 
@@ -66,16 +66,16 @@ def _uninstall(args: argparse.Namespace) -> None:
     if args.delete_db:
         # Helm deletes what the last manifest of the release does not ask to keep.
         directory = str(chart.chart_directory())
-        kept = ["--reset-then-reuse-values", "--set", "db.keepVolume=false"]
-        helm.run(["upgrade", args.release, directory, *_cluster(args), *kept])
+        values = ["--reset-then-reuse-values", "--set", "db.keepVolume=false"]
+        helm.run(["upgrade", args.release, directory, *_cluster(args), *values])
     # Pods too are gone then: a database that still stops must not meet the next one.
     helm.run(["uninstall", args.release, *_cluster(args), "--wait", "--cascade", "foreground"])
 
 
 def _is_missing(args: argparse.Namespace) -> bool:
     """Whether the cluster answers, and has no such release."""
-    told = helm.read(["list", "--all", "--filter", f"^{args.release}$", *_cluster(args)])
-    return told.startswith("NAME") and len(told.splitlines()) == 1
+    output = helm.read(["list", "--all", "--filter", f"^{args.release}$", *_cluster(args)])
+    return output.startswith("NAME") and len(output.splitlines()) == 1
 
 
 def _with_cluster(args: argparse.Namespace, error: errors.CliError) -> errors.CliError:
@@ -93,10 +93,10 @@ def _unfinished(args: argparse.Namespace) -> str:
 
     Empty where there is no release, or Helm has not begun to change it.
     """
-    told = helm.read(["status", args.release, *_cluster(args), "--show-resources"])
-    if "STATUS: deployed" in told:
+    output = helm.read(["status", args.release, *_cluster(args), "--show-resources"])
+    if "STATUS: deployed" in output:
         return ""
-    sections = told.split("\n\n")
+    sections = output.split("\n\n")
     return "\n\n".join(one for one in sections if _TELLING.search(one))
 
 
