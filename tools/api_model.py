@@ -55,6 +55,8 @@ class Message:
     name: str
     module: str
     fields: tuple[Field, ...]
+    required: tuple[str, ...] = ()
+    """Names (snake_case) of the fields that are always there."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def load(path: Path = SOURCE) -> Model:
         for field in fields:
             if field.kind == "message":
                 visit(field.target)
-        messages[name] = Message(name, python_name(name), places[name], fields)
+        required = tuple(shapes[name].get("required", ()))
+        messages[name] = Message(name, python_name(name), places[name], fields, required)
 
     visiting: set[str] = set()
     for name in shapes:
@@ -138,6 +141,11 @@ def snake_case(name: str) -> str:
 def camel_case(name: str) -> str:
     """`b64_tgz` -> `b64Tgz`."""
     return re.sub(r"_(\w)", lambda m: m.group(1).upper(), name)
+
+
+def function_name(endpoint: Endpoint) -> str:
+    """`get_GetExperiment`: the verb, then the rpc's own name."""
+    return f"{endpoint.method.lower()}_{endpoint.rpc}"
 
 
 def path_parameters(path: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import api_bindings, api_model, api_wire  # noqa: E402 - needs the path above
+from tools import api_bindings, api_model, api_published, api_wire  # noqa: E402 - needs the path above
 
 WIRE = Path("src/determined_wire/rest")
 CLIENT = Path("src/determined/common/api")
@@ -23,6 +23,7 @@ def generate() -> dict[Path, str]:
     model = api_model.load()
     files = {WIRE / name: text for name, text in api_wire.modules(model).items()}
     files |= {CLIENT / "rest" / name: text for name, text in api_bindings.modules(model).items()}
+    files[CLIENT / "rest/published.py"] = api_published.table(model)
     files[CLIENT / "bindings.py"] = api_bindings.facade(model)
     files[CLIENT / "bindings.pyi"] = api_bindings.stub(model)
     return files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +13,18 @@ from tests.e2e.cluster import PASSWORD, Cluster, until
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 
+@pytest.fixture(scope="module", params=["published", "ours"])
+def scripting(request: pytest.FixtureRequest, client: Client, cluster: Cluster) -> Client:
+    """Runs a script under the published package, then the same script under ours."""
+    if request.param == "published":
+        return client
+    return Client(Path(sys.executable), cluster.root / "home-ours", cluster.address)
+
+
 @pytest.fixture(scope="module")
-def found(client: Client) -> dict[str, Any]:
+def found(scripting: Client) -> dict[str, Any]:
     """The answers that the script got."""
-    answers: dict[str, Any] = client.script("sdk_scripts.py", "admin", PASSWORD)
+    answers: dict[str, Any] = scripting.script("sdk_scripts.py", "admin", PASSWORD)
     return answers
 
 
@@ -90,9 +100,9 @@ def test_the_stream_of_the_published_client_gets_changes(client: Client) -> None
 
 
 @pytest.fixture(scope="module")
-def used(client: Client) -> dict[str, Any]:
+def used(scripting: Client) -> dict[str, Any]:
     """The answers to scripts about workspaces, files, logs and the cluster."""
-    answers: dict[str, Any] = client.script("sdk_cluster.py", "admin", PASSWORD)
+    answers: dict[str, Any] = scripting.script("sdk_cluster.py", "admin", PASSWORD)
     return answers
 
 

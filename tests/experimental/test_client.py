@@ -336,12 +336,12 @@ def test_a_user_is_linked_with_one_of_the_agents(cluster: Determined, served: Fa
 def test_the_functions_of_the_module_share_one_session(
     served: FakeMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_current", None)
+    monkeypatch.setattr(client, "_determined", None)
     assert client.get_experiment(7).id == 7
     assert client.get_trial(11).id == 11
     assert len(served.made("POST", "/api/v1/auth/login")) == 1
-    assert client._current is not None
-    client._current._session.close()
+    assert client._determined is not None
+    client._determined._session.close()
 
 
 def test_names_that_scripts_import_are_there() -> None:

@@ -40,7 +40,7 @@ from determined.common.experimental.workspace import Workspace as Workspace
 CheckpointOrderBy = ExperimentOrderBy = TrialOrderBy = OrderBy
 """Older names."""
 
-_current: Optional[Determined] = None
+_determined: Optional[Determined] = None
 
 
 def login(
@@ -52,8 +52,8 @@ def login(
     noverify: bool = False,
 ) -> None:
     """Set the cluster and user of this module's functions; arguments as `Determined`."""
-    global _current
-    _current = Determined(master, user, password, cert_path, cert_name, noverify)
+    global _determined
+    _determined = Determined(master, user, password, cert_path, cert_name, noverify)
 
 
 def create_experiment(
@@ -117,8 +117,8 @@ def whoami() -> User:
 
 def logout() -> None:
     """End the session; the next call creates a new one."""
-    global _current
-    session, _current = _session(), None
+    global _determined
+    session, _determined = _session(), None
     session.logout()
 
 
@@ -240,7 +240,7 @@ def stream_trials_validation_metrics(trial_ids: List[int]) -> Iterable[Validatio
 
 
 def _session() -> Determined:
-    global _current
-    if _current is None:
-        _current = Determined()
-    return _current
+    global _determined
+    if _determined is None:
+        _determined = Determined()
+    return _determined

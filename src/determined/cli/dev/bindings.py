@@ -6,12 +6,12 @@ import argparse
 import inspect
 import json
 import re
-from typing import Any, Dict, List, Mapping
+from enum import Enum
+from typing import Any, Dict, Iterator, List, Mapping
 
 from determined.cli import connect, errors
-from determined.cli.output import full_json, show
+from determined.cli.output import show
 from determined.common.api import bindings
-from determined.common.api.messages import Message
 
 _CALL = re.compile(r"(get|post|put|patch|delete)_\w+\Z")
 _PLAIN = {"str": str, "int": int, "float": float}
@@ -34,8 +34,8 @@ def call(args: argparse.Namespace) -> None:
     name = _matching_name(args.name, args.auto_confirm)
     values = _values(name, args.args)
     answer = getattr(bindings, name)(connect.session(args), **values)
-    for message in [answer] if isinstance(answer, Message) else answer:
-        show.as_json(full_json.of(type(message), message.to_json()))
+    for message in answer if isinstance(answer, Iterator) else [answer]:
+        show.as_json(message.to_json() if message else {})
 
 
 def _names() -> List[str]:
@@ -55,15 +55,13 @@ def _matching_name(word: str, accepts_match: bool) -> str:
 
 
 def _parameters(name: str) -> Parameters:
-    """Parameters by wire name, without the session and the timeout."""
-    signature = inspect.signature(getattr(bindings, name))
-    parameters = [p for p in signature.parameters.values() if p.name not in ("session", "timeout")]
-    parameters.sort(key=lambda p: p.default is not inspect.Parameter.empty)
-    annotated = [
-        p.replace(name=_on_the_wire(p.name), kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for p in parameters
-    ]
-    return {p.name: p for p in annotated}
+    """All parameters but the session, required ones first."""
+    parameters = inspect.signature(getattr(bindings, name)).parameters
+    return {
+        key: parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for key, parameter in parameters.items()
+        if key != "session"
+    }
 
 
 def _values(name: str, words: List[str]) -> Dict[str, Any]:
@@ -72,7 +70,7 @@ def _values(name: str, words: List[str]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for position, word in enumerate(words):
         key, is_named, text = word.partition("=")
-        key = _on_the_wire(key)
+        key = key if key in parameters else _on_the_wire(key)
         if not is_named or key not in parameters:
             if position >= len(order):
                 raise errors.CliError(
@@ -84,18 +82,17 @@ def _values(name: str, words: List[str]) -> Dict[str, Any]:
     missing = [k for k, p in parameters.items() if p.default is p.empty and k not in values]
     if missing:
         raise errors.CliError(f"{name} needs {', '.join(missing)}: see det dev bindings list")
-    return {re.sub(r"(?=[A-Z])", "_", key).lower(): value for key, value in values.items()}
+    return values
 
 
 def _value(parameter: inspect.Parameter, text: str) -> Any:
-    kind = str(parameter.annotation).removesuffix(" | None")
+    kind = re.sub(r"typing.Optional\[(.*)\]", r"\1", str(parameter.annotation))
     try:
         if kind in _PLAIN:
             return _PLAIN[kind](text)
         if kind == "bool":
             return {"true": True, "false": False}[text.lower()]
-        with_enums = isinstance(getattr(bindings, kind, None), type) and not _is_message(kind)
-        return text if with_enums else json.loads(text)
+        return text if _is_enum(kind) else json.loads(text)
     except (ValueError, KeyError):
         raise errors.CliError(
             f"{parameter.name} takes a value of type {kind} (JSON unless it is text, a number or "
@@ -103,8 +100,9 @@ def _value(parameter: inspect.Parameter, text: str) -> Any:
         ) from None
 
 
-def _is_message(kind: str) -> bool:
-    return issubclass(getattr(bindings, kind), Message)
+def _is_enum(kind: str) -> bool:
+    shape = getattr(bindings, kind, None)
+    return isinstance(shape, type) and issubclass(shape, Enum)
 
 
 def _on_the_wire(name: str) -> str:

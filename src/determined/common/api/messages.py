@@ -1,4 +1,4 @@
-"""The runtime of the generated bindings: messages, their JSON form, and calls.
+"""The runtime of the generated messages, and their JSON form.
 
 Tasks run it on Python 3.9 with the standard library only, and every command imports it. For a fast
 import a message is a plain class with class-level defaults, not a dataclass.
@@ -13,17 +13,11 @@ from typing import (
     Any,
     ClassVar,
     Dict,
-    Iterator,
-    List,
     Mapping,
-    Optional,
-    Protocol,
-    Sequence,
     Tuple,
     Type,
     TypeVar,
 )
-from urllib.parse import quote
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -45,32 +39,6 @@ class WireEnum(str, Enum):
 
     def __str__(self) -> str:
         return str(self.value)
-
-
-class ResponseProtocol(Protocol):
-    """The response interface that calls need; error statuses are raised before."""
-
-    def json(self) -> Any:
-        """The parsed body."""
-
-    def iter_lines(self) -> Iterator[Any]:
-        """The lines of a streamed body, as text or bytes, without line ends."""
-
-
-class SessionProtocol(Protocol):
-    """The session interface that calls need. It adds address and token, and raises errors."""
-
-    def _do_request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Optional[Sequence[Tuple[str, str]]] = None,
-        json: Any = None,
-        timeout: Optional[float] = None,
-        stream: bool = False,
-    ) -> ResponseProtocol:
-        """Send one request; `path` starts with a slash and is percent-encoded."""
 
 
 @dataclass_transform(kw_only_default=True)
@@ -118,76 +86,6 @@ class Message:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({given})"
-
-
-def call(
-    session: SessionProtocol,
-    route: Tuple[str, str],
-    response: Type[M],
-    *,
-    query: Optional[Mapping[str, Any]] = None,
-    body: Any = None,
-    timeout: Optional[float] = None,
-) -> M:
-    """Send one request (`route` is method and path) and return its response."""
-    answer = session._do_request(
-        route[0], route[1], params=flatten(query), json=_to_json(body), timeout=timeout
-    )
-    return response.from_json(answer.json() or {})
-
-
-def stream(
-    session: SessionProtocol,
-    route: Tuple[str, str],
-    response: Type[M],
-    *,
-    query: Optional[Mapping[str, Any]] = None,
-    timeout: Optional[float] = None,
-) -> Iterator[M]:
-    """Send one request and yield the messages of its streamed response.
-
-    Raises:
-        RuntimeError: the master reported an error inside the stream.
-    """
-    import json
-
-    answer = session._do_request(
-        route[0], route[1], params=flatten(query), timeout=timeout, stream=True
-    )
-    for line in answer.iter_lines():
-        if line:
-            item = json.loads(line)
-            if "error" in item:
-                raise RuntimeError(item["error"].get("message") or str(item["error"]))
-            yield response.from_json(item["result"])
-
-
-def segment(value: Any) -> str:
-    """A value as a percent-encoded path segment."""
-    return quote(_text(value), safe="")
-
-
-def flatten(query: Optional[Mapping[str, Any]], prefix: str = "") -> List[Tuple[str, str]]:
-    """Query parameters: None is dropped, lists are repeated, messages use dotted names."""
-    pairs: List[Tuple[str, str]] = []
-    for name, value in (query or {}).items():
-        if value is None:
-            continue
-        if isinstance(value, Message):
-            pairs += flatten(value.to_json(), f"{prefix}{name}.")
-        elif isinstance(value, (list, tuple)):
-            pairs += [(prefix + name, _text(item)) for item in value]
-        elif isinstance(value, dict):
-            pairs += flatten(value, f"{prefix}{name}.")
-        else:
-            pairs.append((prefix + name, _text(value)))
-    return pairs
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _reader(kind: str, target: Any) -> Any:
