@@ -9,9 +9,9 @@ def token() -> str:
 
     It begins with no dash: a command line would read the token as an option.
     """
-    while (made := secrets.token_urlsafe(32)).startswith("-"):
+    while (new := secrets.token_urlsafe(32)).startswith("-"):
         pass
-    return made
+    return new
 
 
 def new_uuid() -> uuid.UUID:

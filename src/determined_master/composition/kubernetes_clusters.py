@@ -71,15 +71,15 @@ def kubernetes_clusters(
 def pod_placements(base: CoreServices, backends: MasterBackends) -> dict[str, PodPlacement]:
     """The placement of each pool whose tasks run as pods."""
     terms = PodTermsReader(base.settings, base.db)
-    found = {}
+    placements = {}
     for manager in base.settings.managers:
         cluster = backends.every.clusters.get(manager.name)
         if cluster is None:
             continue
         pools = [p.pool_name for p in manager.pools]
         specs = PodSpecs(base.live, frozenset(pools), terms.read)
-        found.update({pool: PodPlacement(pool, base.live, cluster, specs) for pool in pools})
-    return found
+        placements.update({pool: PodPlacement(pool, base.live, cluster, specs) for pool in pools})
+    return placements
 
 
 def pool_trouble(settings: Settings, backends: MasterBackends, pool: str) -> ClusterTrouble | None:

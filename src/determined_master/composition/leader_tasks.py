@@ -66,11 +66,11 @@ class LeaderTasks:
 
     async def _compare_live(self) -> None:
         """Bring the live allocations in line with their rows."""
-        known = self.live.known()
+        allocations = self.live.known()
         rows = await list_open_allocations(self.db)
         decode = ALLOCATION.codec.state
         states = [(decode(row["state"], row["parts"]), row["version"]) for row in rows]
-        self.live.reconcile(known, states)
+        self.live.reconcile(allocations, states)
 
     async def repeat_terms(self) -> None:
         """Repeat the terms of jobs to live requests, in case a change was lost."""

@@ -32,7 +32,7 @@ def machine_pools(settings: Settings) -> list[str]:
 def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachineProvider]:
     """The providers of the pools that have one, by pool."""
     cert = settings.security.tls.cert
-    made = {}
+    providers = {}
     for pool in settings.resource_pools:
         if pool.provider is None:
             continue
@@ -44,5 +44,5 @@ def make_providers(settings: Settings, cluster: Cluster) -> dict[str, MachinePro
             master_cert=Path(cert).read_text(encoding="ascii") if cert else "",
             cluster_id=cluster.cluster_id,
         )
-        made[pool.pool_name] = MACHINE_PROVIDERS[pool.provider.type](pool.provider, site)
-    return made
+        providers[pool.pool_name] = MACHINE_PROVIDERS[pool.provider.type](pool.provider, site)
+    return providers

@@ -57,9 +57,9 @@ def build_queue_services(base: CoreServices, backends: MasterBackends) -> QueueS
     machines = MachineLoops(settings.resource_pools, providers, dependencies)
     troubles = partial(pool_trouble, settings, backends)
     pools = Pools(settings, backends.runner, live, providers, machines.status, troubles)
-    asked = partial(nodes_asked, settings, backends)
+    count_nodes = partial(nodes_asked, settings, backends)
     held = partial(waits_in_cluster, settings, backends)
-    clusters = ClusterWaits(troubles, asked, held, partial(device_note, settings, backends))
+    clusters = ClusterWaits(troubles, count_nodes, held, partial(device_note, settings, backends))
     has_roles = settings.security.authz.has_roles
     job_why = JobWhy(db, live, loops.decision, machines.status, clusters, has_roles=has_roles)
     return QueueServices(

@@ -112,7 +112,7 @@ def make_services(
         *_people(base, passwords),
         guard,
         *_queues(base, backends, queues),
-        *_kept(base, work),
+        *_checkpoint_services(base, work),
         *_of_database(db),
         TrialSources(db, guard),
         *_machines(base, backends, guard),
@@ -188,14 +188,14 @@ def _live_updates(
 
 def _people(base: CoreServices, passwords: Passwords) -> tuple[object, ...]:
     """The services of users, groups, their tokens and permissions."""
-    db, known, security = base.db, base.identities, base.settings.security
+    db, identities, security = base.db, base.identities, base.settings.security
     lives = Lives(security.token.default_lifespan_days, security.token.max_lifespan_days)
     return (
-        Auth(db, passwords, known, Devices(base.cluster.secret)),
-        known,
-        Users(db, passwords, known),
-        Groups(db, known),
-        AccessTokens(db, known, lives),
+        Auth(db, passwords, identities, Devices(base.cluster.secret)),
+        identities,
+        Users(db, passwords, identities),
+        Groups(db, identities),
+        AccessTokens(db, identities, lives),
     )
 
 
@@ -218,7 +218,7 @@ def _queues(
     )
 
 
-def _kept(base: CoreServices, work: TaskServices) -> tuple[object, ...]:
+def _checkpoint_services(base: CoreServices, work: TaskServices) -> tuple[object, ...]:
     """The services of checkpoints, and of the models made of them."""
     db, checkpoints = base.db, Checkpoints(base.db, base.news)
     access = storage_access(base.settings, work.layers)

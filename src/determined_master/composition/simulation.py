@@ -56,9 +56,9 @@ async def run_recorded(options: SimulateOptions, conn: Conn) -> str:
     since = _instant(options.since) or until - timedelta(days=3650)
     rows = await plan_frames.list_frames(conn, options.pool, since, until)
     if not rows:
-        known = await plan_frames.list_recorded_pools(conn)
+        recordings = await plan_frames.list_recorded_pools(conn)
         form = "%Y-%m-%dT%H:%MZ"
-        text = "; ".join(f"{p}: {a:{form}} to {b:{form}}" for p, _, a, b in known)
+        text = "; ".join(f"{p}: {a:{form}} to {b:{form}}" for p, _, a, b in recordings)
         raise NotFound(
             f"nothing was recorded of pool {options.pool!r} in that time; recorded: "
             f"{text or 'nothing'}"
@@ -105,11 +105,11 @@ def _agents(options: SimulateOptions, default: Sequence[AgentView]) -> list[Agen
 
 
 def _report(options: SimulateOptions, head: str, lines: Iterable[PolicyOutcome]) -> str:
-    found = list(lines)
+    report = list(lines)
     if options.json:
-        body = {"workload": head, "policies": msgspec.to_builtins(found)}
+        body = {"workload": head, "policies": msgspec.to_builtins(report)}
         return json.dumps(body, indent=2) + "\n"
-    rows = [COLUMNS, *(_cells(line) for line in found)]
+    rows = [COLUMNS, *(_cells(line) for line in report)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
     table = [
         "  ".join(
@@ -152,9 +152,9 @@ def _instant(text: str) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidArgument(
             f"{text!r} is no instant: the form is 2026-01-31T12:00:00Z"
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)

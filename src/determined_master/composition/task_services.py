@@ -51,7 +51,7 @@ def build_task_services(
     """Create the parts for users' tasks, in the pools of these queues."""
     settings, engine, db, tokens = base.settings, base.engine, base.db, base.tokens
     layers = config_layers(settings, default_storage(settings))
-    kept = settings.retention_policy
+    retention = settings.retention_policy
     forwarding = partial(forwarding_cluster, backends)
     proxies = Proxies(base.live, tokens, ClusterAuthority(tokens), forwarding)
     shares = TaskShares(db, has_roles=settings.security.authz.has_roles)
@@ -65,7 +65,7 @@ def build_task_services(
         checkpoint_gc=CheckpointGc(engine, db),
         deletions=ProjectDeletions(engine, db),
         retention=LogRetention(
-            db, kept.log_retention_days, kept.schedule, base.logs.forget_values
+            db, retention.log_retention_days, retention.schedule, base.logs.forget_values
         ),
         proxies=proxies,
     )

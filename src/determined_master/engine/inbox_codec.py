@@ -34,9 +34,9 @@ def decode_outcome(text: str) -> Outcome[Any] | DetError:
     stored = msgspec.json.decode(text, type=_Stored)
     if stored.error is None:
         return Outcome(stored.version, stored.is_duplicate)
-    for known in _subclasses(DetError):
-        if known.__qualname__ == stored.error:
-            error = known.__new__(known)
+    for error_type in _subclasses(DetError):
+        if error_type.__qualname__ == stored.error:
+            error = error_type.__new__(error_type)
             Exception.__init__(error, stored.message)
             return error
     return InternalError(stored.message)

@@ -194,9 +194,9 @@ class Codec:
     def join(self, stored: Any, parts: Sequence[Any]) -> Any:
         """A stored state with its parts; a missing part is a defect of ours."""
         assert self._parts is not None
-        wanted = self._parts.count(stored)
-        if len(parts) < wanted:
-            raise LookupError(f"{len(parts)} parts are stored for a state that has {wanted}")
+        count = self._parts.count(stored)
+        if len(parts) < count:
+            raise LookupError(f"{len(parts)} parts are stored for a state that has {count}")
         return self._parts.join(stored, parts)
 
     def split(self, state: Any) -> tuple[Any, Sequence[Any]]:

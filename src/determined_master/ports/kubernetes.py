@@ -43,11 +43,11 @@ class NodesAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self, *, for_admin: bool = False) -> str:
         """For people who wait; empty when there is nothing to say."""
-        asked = (
+        question = (
             f"the cluster was asked for nodes for it at {self.at:%H:%M:%S} UTC" if self.at else ""
         )
         answer = self.admin_text if for_admin else self.text
-        return "; ".join(part for part in (asked, answer) if part)
+        return "; ".join(part for part in (question, answer) if part)
 
 
 class Quota(msgspec.Struct, frozen=True):

@@ -90,12 +90,12 @@ class Fleet:
         """Ids of machines that were started in the last minutes and never listed."""
         return frozenset(self._unseen)
 
-    def known(self) -> list[Machine]:
+    def machines(self) -> list[Machine]:
         """The machines of the last `look`; those whose end was requested are `terminating`."""
-        known = (*self._listed, *(machine for machine, _ in self._new.values()))
+        machines = (*self._listed, *(machine for machine, _ in self._new.values()))
         return [
             replace(m, state="terminating") if m.id in self._leaving and m.state in ACTIVE else m
-            for m in known
+            for m in machines
         ]
 
     def _still_there(self) -> list[str]:
@@ -144,10 +144,10 @@ class Fleet:
         self._listed = listed
         self._leaving = {id: m for id, m in self._leaving.items() if id in ids}
         self._give_up(ids, now)
-        known = (*listed, *(machine for machine, _ in self._new.values()))
-        await self._note(known, now)
+        machines = (*listed, *(machine for machine, _ in self._new.values()))
+        await self._note(machines, now)
         self.starts = await self._records.starts()
-        return self.known()
+        return self.machines()
 
     def restart_waits(self, now: datetime) -> None:
         """Restart every wait now, because the clock was set."""
@@ -232,16 +232,16 @@ class Fleet:
     async def _give(self, order: LaunchOrder, *, is_repeated: bool = False) -> Sequence[Machine]:
         call = self._provider.launch(order.count, order.token, is_repeated=is_repeated)
         try:
-            made = await _in_time(call)
+            started = await _in_time(call)
         except LaunchFailed:
             await self._delete_order(order)
             raise
         now, listed = clock.now(), {m.id for m in self._listed}
-        self._new.update({m.id: (m, now) for m in made if m.id not in listed})
-        known = (*self._listed, *(machine for machine, _ in self._new.values()))
-        await self._note(known, now)
+        self._new.update({m.id: (m, now) for m in started if m.id not in listed})
+        machines = (*self._listed, *(machine for machine, _ in self._new.values()))
+        await self._note(machines, now)
         await self._delete_order(order)
-        return made
+        return started
 
     async def _delete_order(self, order: LaunchOrder) -> None:
         await self._records.settle(order)

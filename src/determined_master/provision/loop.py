@@ -194,7 +194,7 @@ class MachineLoop:
     ) -> observations.PoolObserved:
         agents, size = list(self._pool.agents()), self.state.config.size
         returning = returning_of(decision, {a.id for a in agents if a.is_ending})
-        machines = self._fleet.known()
+        machines = self._fleet.machines()
         return observations.PoolObserved(
             seen=tuple(
                 see(machines, decision, agents, self._pool.is_busy, size, self._fleet.starts)
@@ -265,9 +265,9 @@ class MachineLoop:
         return observations.LaunchAnswered(machines=machines)
 
     def _find_tasks(self, allocation_ids: Iterable[str]) -> observations.TasksFound:
-        found = ((id, self._pool.live.find(id)) for id in allocation_ids)
+        allocations = ((id, self._pool.live.find(id)) for id in allocation_ids)
         return observations.TasksFound(
-            {id: live.request.task_id for id, live in found if live is not None}
+            {id: live.request.task_id for id, live in allocations if live is not None}
         )
 
     async def _refuse(self, order: observations.RefuseRequest) -> None:

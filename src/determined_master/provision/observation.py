@@ -33,14 +33,14 @@ def returning_of(decision: PoolDecision, ending: Container[str]) -> list[Request
     """
     free = sum(len(a.free_slots) for a in decision.view.agents if a.is_accepting)
     free -= sum(len(slots) for start in decision.plan.starts for _, slots in start.placement)
-    found: list[RequestView] = []
+    requests: list[RequestView] = []
     for running in decision.view.running:
         if not running.is_preemptible or all(a not in ending for a, _ in running.slots_by_agent):
             continue
         if running.slots <= free:
             free -= running.slots
             continue
-        found.append(
+        requests.append(
             RequestView(
                 allocation_id=running.allocation_id,
                 job_id=running.job_id,
@@ -49,7 +49,7 @@ def returning_of(decision: PoolDecision, ending: Container[str]) -> list[Request
                 max_slots=running.max_slots,
             )
         )
-    return found
+    return requests
 
 
 def held_of(decision: PoolDecision, returning: Iterable[RequestView] = ()) -> dict[str, int]:
@@ -92,7 +92,7 @@ def see(
     chosen = {name for start in decision.plan.starts for name, _ in start.placement}
     wants = WantedSlots(waiting_of(decision), size)
 
-    def seen(machine: Machine) -> Seen:
+    def observe(machine: Machine) -> Seen:
         name = machine.agent_name
         if name in chosen or is_busy(name):
             return Seen(machine=machine, agent="busy")
@@ -100,4 +100,4 @@ def see(
             return Seen(machine=machine, agent="away", start=starts.get(machine.id))
         return Seen(machine=machine, agent="idle", is_wanted=wants.might_take(offered[name]))
 
-    return [seen(machine) for machine in machines]
+    return [observe(machine) for machine in machines]

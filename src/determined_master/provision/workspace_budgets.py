@@ -65,13 +65,13 @@ class WorkspaceBudgets:
 
     def _priced(self, allocations: Iterable[Allocation]) -> list[tuple[Allocation, float]]:
         """Those that hold or need slots of a known price, with their dollars an hour."""
-        found = []
+        priced = []
         for allocation in allocations:
             request = allocation.request
             price = self._slot_price(request.pool) if request.slots else None
             if price is not None:
-                found.append((allocation, price * request.slots))
-        return found
+                priced.append((allocation, price * request.slots))
+        return priced
 
 
 async def _budgets(conn: Conn) -> Budgets:
@@ -87,11 +87,11 @@ async def _budgets(conn: Conn) -> Budgets:
 def _of_workspaces(
     priced: Iterable[tuple[Allocation, float]], workspaces: Mapping[str, int]
 ) -> list[tuple[Spender, str, float]]:
-    found = []
+    costs = []
     for allocation, cost in priced:
         workspace_id = workspaces.get(allocation.request.job_id)
         if workspace_id:
             kind = allocation.request.task_type
             spender = Spender(workspace_id, "EXPERIMENT" if kind == "TRIAL" else "NTSC")
-            found.append((spender, allocation.id, cost))
-    return found
+            costs.append((spender, allocation.id, cost))
+    return costs

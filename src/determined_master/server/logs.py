@@ -45,8 +45,8 @@ class RecentLines(logging.Handler):
     def since(self, first_id: int) -> list[LogEntry]:
         """The kept lines from an id on; all of them when that line is not kept any more."""
         with self.lock or contextlib.nullcontext():
-            kept = list(self.entries)
-        return kept[max(0, first_id - kept[0].id) :] if kept else []
+            entries = list(self.entries)
+        return entries[max(0, first_id - entries[0].id) :] if entries else []
 
     @property
     def next_id(self) -> int:

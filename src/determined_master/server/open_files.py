@@ -14,8 +14,8 @@ def raise_limit() -> int:
     programs that use `select`; a cluster of 1,000 agents exceeds it.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return wanted
+    target = ENOUGH if hard == resource.RLIM_INFINITY else min(hard, ENOUGH)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+        return target
     return soft

@@ -33,15 +33,15 @@ class ProxyingHttp(LimitedHttp):
 
     is_taken = False
     """Whether another protocol receives the bytes."""
-    _kept: bytearray | None = None
+    _rest: bytearray | None = None
     """Bytes after the head of a proxied WebSocket request."""
-    _taken: asyncio.Transport | None = None
+    _tunnel: asyncio.Transport | None = None
 
     def data_received(self, data: bytes) -> None:
         """Parse received bytes; after the head of an upgrade they are not HTTP any more."""
-        if self._kept is not None:
-            self._kept += data
-            if len(self._kept) > MAX_KEPT_BYTES:
+        if self._rest is not None:
+            self._rest += data
+            if len(self._rest) > MAX_KEPT_BYTES:
                 self.flow.pause_reading()
             return
         if self.was_refused:  # over TLS, bytes still come after the answer
@@ -60,7 +60,7 @@ class ProxyingHttp(LimitedHttp):
         except httptools.HttpParserUpgrade as upgrade:
             self.stop_limits()
             if self._is_proxied_upgrade():
-                self._kept = bytearray(data[upgrade.args[0] :])
+                self._rest = bytearray(data[upgrade.args[0] :])
             elif self._should_upgrade():
                 self.handle_websocket_upgrade()
             else:
@@ -77,8 +77,8 @@ class ProxyingHttp(LimitedHttp):
             self.cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        if self._taken is not None:
-            self._taken.close()
+        if self._tunnel is not None:
+            self._tunnel.close()
             return
         super().shutdown()
         if self.scheme == "https" and self.transport.is_closing():
@@ -90,19 +90,19 @@ class ProxyingHttp(LimitedHttp):
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """See `api.http.Takeover`."""
         transport: Any = self.transport
-        if self._kept is None or self.cycle.disconnected or transport.is_closing():
+        if self._rest is None or self.cycle.disconnected or transport.is_closing():
             raise ClientGone
         self.is_taken = True
         self.cycle.disconnected = True  # uvicorn no longer handles it
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=MAX_KEPT_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
-        self._taken = transport
+        self._tunnel = transport
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         self.flow.resume_reading()
-        if self._kept:
-            reader.feed_data(bytes(self._kept))
+        if self._rest:
+            reader.feed_data(bytes(self._rest))
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         try:
             yield reader, writer

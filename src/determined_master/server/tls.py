@@ -72,10 +72,13 @@ class AgentSocket(WebSocketsSansIOProtocol):
             trusted = trusted_proxies(self.config)
             client = client_address(self.client[0], self.scope["headers"], trusted)
             self.scope["client"] = (client, self.client[1])
-        shown = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
-        if self.response.status_code == 101 and shown:
+        certificate = self.transport.get_extra_info("peercert") if self.scheme == "wss" else None
+        if self.response.status_code == 101 and certificate:
             scope: Any = self.scope
-            names = {"client_cert_name": _subject(shown), "client_cert_names": _names(shown)}
+            names = {
+                "client_cert_name": _subject(certificate),
+                "client_cert_names": _names(certificate),
+            }
             scope["extensions"]["tls"] = names
 
 
@@ -119,7 +122,7 @@ async def follow_renewals(
 
     It also logs when the certificate expires, at the start and once a day.
     """
-    seen, told_at = _stamps(tls), None
+    last, told_at = _stamps(tls), None
     while True:
         now = clock.now()
         if told_at is None or now - told_at >= _REMINDER:
@@ -127,8 +130,8 @@ async def follow_renewals(
             if warning := lifetime_warning(tls.cert, now):
                 log.warning(warning)
         await asyncio.sleep(every_s)
-        found = _stamps(tls)
-        if found == seen:
+        current = _stamps(tls)
+        if current == last:
             continue
         try:
             # In a context of its own first: a context in which loading fails is left without a
@@ -140,7 +143,7 @@ async def follow_renewals(
         else:
             told_at = None
             log.info("a renewed certificate is served", extra={"cert": tls.cert})
-        seen = found
+        last = current
 
 
 def lifetime_warning(path: str, now: datetime) -> str | None:
@@ -176,15 +179,15 @@ def _load(context: ssl.SSLContext, tls: CertificateFiles) -> None:
 
 def _stamps(tls: CertificateFiles) -> tuple[tuple[int, int, int] | None, ...]:
     """Identify the current files; a renewal replaces them."""
-    found: list[tuple[int, int, int] | None] = []
+    stamps: list[tuple[int, int, int] | None] = []
     for path in (tls.cert, tls.key):
         try:
             status = os.stat(path)
         except OSError:
-            found.append(None)
+            stamps.append(None)
         else:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
+            stamps.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(stamps)
 
 
 def _check_readable(part: str, path: str) -> None:
@@ -208,18 +211,18 @@ def _key_problem(tls: CertificateFiles, error: ssl.SSLError) -> str:
     return f"{tls.key} holds no private key in PEM form ({error.reason or error})"
 
 
-def _subject(shown: dict[str, Any]) -> str:
+def _subject(certificate: dict[str, Any]) -> str:
     """The subject of a certificate, such as `CN=agent-1`."""
     return ",".join(
-        f"{'CN' if key == 'commonName' else key}={value}" for key, value in _parts(shown)
+        f"{'CN' if key == 'commonName' else key}={value}" for key, value in _parts(certificate)
     )
 
 
-def _names(shown: dict[str, Any]) -> list[str]:
+def _names(certificate: dict[str, Any]) -> list[str]:
     """Its common names, and its alternative DNS names."""
-    common = [value for key, value in _parts(shown) if key == "commonName"]
-    return [*common, *(v for kind, v in shown.get("subjectAltName", ()) if kind == "DNS")]
+    common = [value for key, value in _parts(certificate) if key == "commonName"]
+    return [*common, *(v for kind, v in certificate.get("subjectAltName", ()) if kind == "DNS")]
 
 
-def _parts(shown: dict[str, Any]) -> list[tuple[str, str]]:
-    return [pair for group in shown.get("subject", ()) for pair in group]
+def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    return [pair for group in certificate.get("subject", ()) for pair in group]

@@ -27,12 +27,12 @@ class FixedHeaders(tuple[tuple[bytes, bytes], ...]):
     """As they are sent, each with its line end."""
 
     def __new__(cls, headers: Iterable[tuple[bytes, bytes]]) -> FixedHeaders:
-        made = super().__new__(cls, headers)
-        for name, value in made:
+        fixed = super().__new__(cls, headers)
+        for name, value in fixed:
             if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
                 raise ValueError(f"header {name!r}: {value!r} has characters that end a line")
-        made.lines = b"".join(b"%s: %s\r\n" % header for header in made)
-        return made
+        fixed.lines = b"".join(b"%s: %s\r\n" % header for header in fixed)
+        return fixed
 
 
 def send_whole(send: Any, status: int, headers: FixedHeaders, body: bytes) -> bool:

@@ -139,9 +139,9 @@ class AwsProvider(Provider, frozen=True, kw_only=True):
 
     def price_of(self, instance_type: str, *, is_spot: bool) -> float | None:
         """Dollars an hour: the given price, else that of the table; None if unknown."""
-        given = self.given_price(instance_type, is_spot=is_spot)
-        if given is not None:
-            return given
+        price = self.given_price(instance_type, is_spot=is_spot)
+        if price is not None:
+            return price
         return price_per_hour(instance_type, is_spot=is_spot)
 
     @property

@@ -170,8 +170,8 @@ def _check_authz(authz: Authz, report: ProblemReport) -> None:
             report.problem(f"root.security.authz.{key}", text)
     role = ROLES.get(authz.workspace_creator_assign_role.role_id)
     if role is None or role.is_of_cluster:
-        known = ", ".join(f"{r.id} ({r.name})" for r in ROLES.values() if not r.is_of_cluster)
-        text = f"is not a role of workspaces; valid roles: {known}"
+        roles = ", ".join(f"{r.id} ({r.name})" for r in ROLES.values() if not r.is_of_cluster)
+        text = f"is not a role of workspaces; valid roles: {roles}"
         report.problem("root.security.authz.workspace_creator_assign_role.role_id", text)
 
 

@@ -97,11 +97,11 @@ def parse_command_line(cls: type[msgspec.Struct], argv: Sequence[str]) -> Comman
     parsed = parser.parse_args(argv)
     if parsed.command == "help":
         parser.parse_args(["--help"])
-    given = given_flags(chosen, parsed)
+    values = given_flags(chosen, parsed)
     name = "version" if parsed.version else parsed.command or "run"
     simulate = options_of(parsed) if name == "simulate" else None
     directory, tenants = getattr(parsed, "directory", ""), getattr(parsed, "tenants", False)
-    return CommandLine(Command(name, directory, simulate, tenants), given)
+    return CommandLine(Command(name, directory, simulate, tenants), values)
 
 
 def override(
@@ -116,16 +116,16 @@ def override(
         The flag or variable of each overridden path, for errors.
     """
     sources = {}
-    for option, given in overrides(cls, env, flags):
-        _put(tree, option.path, parse_text(option, given.text))
-        sources[f"root.{option.name}"] = given.source
+    for option, value in overrides(cls, env, flags):
+        _put(tree, option.path, parse_text(option, value.text))
+        sources[f"root.{option.name}"] = value.source
     return sources
 
 
-def _flags(known: Sequence[Option]) -> argparse.ArgumentParser:
+def _flags(declared: Sequence[Option]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     groups: dict[str, Any] = {}
-    for option in known:
+    for option in declared:
         title = option.path[0] if len(option.path) > 1 else "general"
         if title not in groups:
             groups[title] = parser.add_argument_group(title.strip("_"))

@@ -72,14 +72,14 @@ def with_prices_of_file(provider: Provider, at: str, report: ProblemReport) -> P
     if report.has_problem_at(where) or provider.price_per_hour is not None:
         return provider
     types = {offer.machine_type for offer in provider.offers}
-    known = {name: price for name, price in prices.items() if name in types}
-    return replace(provider, prices={**known, **provider.prices})
+    used = {name: price for name, price in prices.items() if name in types}
+    return replace(provider, prices={**used, **provider.prices})
 
 
 def _check_prices(prices: Mapping[str, Any], at: str, report: ProblemReport) -> None:
     """Report prices that are no numbers of dollars."""
-    for name, given in prices.items():
-        values = given if isinstance(given, Mapping) else {"": given}
+    for name, entry in prices.items():
+        values = entry if isinstance(entry, Mapping) else {"": entry}
         for key, price in values.items():
             where = f"{at}.{name}.{key}" if key else f"{at}.{name}"
             if key and key not in _PRICE_KEYS:
@@ -95,9 +95,9 @@ def _check_budget(provider: Provider, at: str, report: ProblemReport) -> None:
     """Report prices and budgets with which no machine could ever start."""
     offers, bound, budget = provider.offers, provider.max_price, provider.max_cost_per_hour
     if bound is not None and offers and not allowed(offers, bound):
-        known = [o.price_per_hour for o in offers if o.price_per_hour is not None]
-        found = f"the cheapest costs {min(known):g}" if known else "no price is known"
-        text = f"leaves no machine type: it is {bound:g} dollars an hour, and {found}; raise it"
+        costs = [o.price_per_hour for o in offers if o.price_per_hour is not None]
+        finding = f"the cheapest costs {min(costs):g}" if costs else "no price is known"
+        text = f"leaves no machine type: it is {bound:g} dollars an hour, and {finding}; raise it"
         report.problem(f"{at}.max_price", text)
         return
     if budget is None:

@@ -190,9 +190,9 @@ class GcpProvider(Provider, frozen=True, kw_only=True):
 
     def price_of(self, kind: GcpInstanceType, *, is_spot: bool) -> float | None:
         """Dollars an hour: the given price, else that of the table; None if unknown."""
-        given = self.given_price(kind.machine_type, is_spot=is_spot)
-        if given is not None:
-            return given
+        price = self.given_price(kind.machine_type, is_spot=is_spot)
+        if price is not None:
+            return price
         return price_per_hour(kind.machine_type, kind.gpu_type, kind.gpu_num, is_spot=is_spot)
 
     @property
@@ -315,9 +315,9 @@ def _check_places(gcp: GcpProvider, at: str, report: ProblemReport) -> None:
             "a subnetwork; make a pool of each region"
         )
         report.problem(f"{at}.zones", text)
-    named = [f"{k.machine_type} {k.gpu_type} {k.gpu_num}" for k in gcp.types]
-    for index, name in enumerate(named):
-        if name in named[:index]:
+    names = [f"{k.machine_type} {k.gpu_type} {k.gpu_num}" for k in gcp.types]
+    for index, name in enumerate(names):
+        if name in names[:index]:
             report.problem(f"{at}.instance_types[{index}]", "is listed twice: remove one")
     if gcp.instance_type.preemptible and gcp.spot == "prefer":
         text = 'contradicts spot "prefer", as it means only: set it to false, or remove spot'

@@ -89,12 +89,12 @@ class Manager(msgspec.Struct, frozen=True):
         Its default priority is set.
         """
         if isinstance(self.config, ResourceManager):
-            found, usual = pool.scheduler or self.config.scheduler, DEFAULT_PRIORITY
+            scheduler, usual = pool.scheduler or self.config.scheduler, DEFAULT_PRIORITY
         else:
-            found, usual = pool.scheduler or Scheduler(), KUBERNETES_PRIORITY
-            is_shared = found.type == "fair_share"
-            found = replace(found, type="fair_share" if is_shared else "kubernetes")
-        return replace(found, default_priority=found.default_priority or usual)
+            scheduler, usual = pool.scheduler or Scheduler(), KUBERNETES_PRIORITY
+            is_shared = scheduler.type == "fair_share"
+            scheduler = replace(scheduler, type="fair_share" if is_shared else "kubernetes")
+        return replace(scheduler, default_priority=scheduler.default_priority or usual)
 
 
 def managers_of(settings: Settings) -> Iterator[Manager]:
@@ -158,18 +158,18 @@ def _shared_defaults(settings: Settings) -> Mapping[str, Any] | None:
 
 
 def _check_names(settings: Settings, report: ProblemReport) -> None:
-    known: dict[str, str] = {}
+    places: dict[str, str] = {}
     for manager in managers_of(settings):
         at = f"{manager.at}.resource_manager.cluster_name"
         if not manager.name:
             report.problem(at, "is required, and must be unique over all managers")
-        elif manager.name in known:
+        elif manager.name in places:
             text = (
-                f'"{manager.name}" is the name of {known[manager.name]} too: names of managers '
+                f'"{manager.name}" is the name of {places[manager.name]} too: names of managers '
                 "must be unique, rename one of them"
             )
             report.problem(at, text)
-        known.setdefault(manager.name, f"{manager.at[5:]}.resource_manager".lstrip("."))
+        places.setdefault(manager.name, f"{manager.at[5:]}.resource_manager".lstrip("."))
 
 
 def _check_pool_names(settings: Settings, report: ProblemReport) -> None:

@@ -223,8 +223,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def agent_reconnect_wait_s(self, pool: str) -> float:
         """How long a lost agent of that pool may take to reconnect."""
-        known = {p.pool_name: p.agent_reconnect_wait_s for p in self.resource_pools}
-        return known.get(pool, self.resource_pools[0].agent_reconnect_wait_s)
+        waits = {p.pool_name: p.agent_reconnect_wait_s for p in self.resource_pools}
+        return waits.get(pool, self.resource_pools[0].agent_reconnect_wait_s)
 
     def scheduler_of(self, pool: ResourcePool) -> Scheduler:
         """The scheduler of a pool: its own block replaces the manager's as a whole."""
@@ -232,8 +232,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def masked(self) -> dict[str, Any]:
         """All settings as JSON values, every secret as `********`."""
-        shown: dict[str, Any] = show(self)
-        return shown
+        document: dict[str, Any] = show(self)
+        return document
 
 
 def load(argv: Sequence[str], env: Mapping[str, str], *, is_root: bool | None = None) -> Settings:

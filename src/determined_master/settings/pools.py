@@ -46,17 +46,17 @@ def masked(value: Any) -> Any:
     return value
 
 
-def shown_storage(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def shown_storage(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """`checkpoint_storage` as admins see it: every key of its type."""
-    if given is None:
+    if section is None:
         return None
-    variant = MASTER_STORAGE.variants.get(given.get("type", ""))
+    variant = MASTER_STORAGE.variants.get(section.get("type", ""))
     fields = variant.fields if variant else {}
     always = {key: None for key, field in fields.items() if not field.is_hidden_when_null}
-    return {**always, **masked(given)}
+    return {**always, **masked(section)}
 
 
-def shown_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+def shown_defaults(section: Mapping[str, Any]) -> dict[str, Any]:
     """`task_container_defaults` as admins see them, with the values in force."""
     always: dict[str, Any] = {
         "add_capabilities": None,
@@ -76,7 +76,7 @@ def shown_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
         "startup_hook": "",
         "work_dir": None,
     }
-    return {**always, **masked(given)}
+    return {**always, **masked(section)}
 
 
 ContainerDefaults = Annotated[

@@ -151,10 +151,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     def given_price(self, machine_type: str, *, is_spot: bool) -> float | None:
         """The price of the settings: of the type, else of all; None without one."""
-        given = self.prices.get(machine_type)
-        if isinstance(given, Mapping):
-            given = given.get("spot" if is_spot else "on_demand")
-        return self.price_per_hour if given is None else float(given)
+        price = self.prices.get(machine_type)
+        if isinstance(price, Mapping):
+            price = price.get("spot" if is_spot else "on_demand")
+        return self.price_per_hour if price is None else float(price)
 
     @property
     def offers(self) -> tuple[Offer, ...]:

@@ -52,10 +52,10 @@ class ProviderKind(ValueType):
                 check_common(read, at, report)
                 chosen.check(read, at, report)
             return read
-        known = ", ".join(PROVIDERS) or "none in this version"
+        types = ", ".join(PROVIDERS) or "none in this version"
         if name is None:
-            report.problem(f"{at}.type", f"is required: one of {known}")
+            report.problem(f"{at}.type", f"is required: one of {types}")
         else:
-            text = _REFUSED.get(str(name), f'"{name}" is no type of provider; types: {known}')
+            text = _REFUSED.get(str(name), f'"{name}" is no type of provider; types: {types}')
             report.problem(f"{at}.type", text)
         return None

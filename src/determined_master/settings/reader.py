@@ -51,19 +51,19 @@ _DURATION = re.compile(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms
 Seconds = Annotated[float, Meta(extra={"kind": Duration(), "noun": "duration"})]
 
 
-def read_struct(cls: type[msgspec.Struct], given: Any, at: str, report: ProblemReport) -> Any:
+def read_struct(cls: type[msgspec.Struct], section: Any, at: str, report: ProblemReport) -> Any:
     """A struct from its given values; an invalid option gets its default."""
-    if given is None or not isinstance(given, Mapping):
-        if given is not None:
-            report.problem(at, f"expected object, but got {type_name(given)}")
+    if section is None or not isinstance(section, Mapping):
+        if section is not None:
+            report.problem(at, f"expected object, but got {type_name(section)}")
         return cls(**{field.name: "" for field in fields_of(cls) if field.required})
     fields = {field.encode_name: field for field in fields_of(cls)}
     values = {}
-    for written, value in given.items():
-        key = written if written in fields else str(written).lower()
+    for own_key, value in section.items():
+        key = own_key if own_key in fields else str(own_key).lower()
         field = fields.get(key)
         if field is None or unwrap(field.type)[2].get("is_derived"):
-            report.problem(f"{at}.{written}", _unknown(str(written), list(fields)))
+            report.problem(f"{at}.{own_key}", _unknown(str(own_key), list(fields)))
             continue
         read = _read(field.type, value, f"{at}.{key}", report)
         if read is not None:
@@ -98,8 +98,8 @@ def show(value: Any, type_: inspect.Type | None = None) -> Any:
     extra = unwrap(type_)[2] if type_ is not None else _NO_META
     if extra.get("is_secret"):
         return MASK if value else value
-    if shown := extra.get("shown"):
-        return shown(value)
+    if shown_by := extra.get("shown"):
+        return shown_by(value)
     if isinstance(extra.get("kind"), Duration):
         return None if value is None else f"{value:g}s"
     if isinstance(value, msgspec.Struct):
@@ -141,8 +141,8 @@ def _read(type_: inspect.Type, value: Any, at: str, report: ProblemReport) -> An
 
 def _read_choice(choices: Choices, value: Any, at: str, report: ProblemReport) -> Any:
     default = next(iter(choices.structs))
-    given = value if isinstance(value, Mapping) else {}
-    chosen = next((v for k, v in given.items() if str(k).lower() == "type"), None) or default
+    section = value if isinstance(value, Mapping) else {}
+    chosen = next((v for k, v in section.items() if str(k).lower() == "type"), None) or default
     struct = choices.structs.get(chosen) if isinstance(chosen, str) else None
     if struct is None:
         report.problem(f"{at}.type", f'"{chosen}" {choices.unknown}')
@@ -168,6 +168,6 @@ def _scalar_kind(type_: inspect.Type) -> ValueType:
             return Anything()
 
 
-def _unknown(key: str, known: list[str]) -> str:
-    near = similar_option(key, known)
+def _unknown(key: str, keys: list[str]) -> str:
+    near = similar_option(key, keys)
     return "unknown option" + (f"; did you mean {near}?" if near else "")

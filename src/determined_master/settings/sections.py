@@ -211,9 +211,9 @@ class InternalSettings(Struct, frozen=True, kw_only=True):
     proxied_servers: tuple[dict[str, Any], ...] = ()
 
 
-def shown_provider(given: dict[str, Any]) -> dict[str, Any]:
+def shown_provider(section: dict[str, Any]) -> dict[str, Any]:
     """An identity provider in the form that clients know."""
-    return {"enabled": False, **given}
+    return {"enabled": False, **section}
 
 
 IdentityProvider = Annotated[

@@ -38,8 +38,8 @@ def check_storage(settings: Settings, report: ProblemReport) -> None:
 def _mounts(settings: Settings, pool: ResourcePool, path: str) -> bool:
     """Whether the containers of a pool get the directory from a mount of their own."""
     sections = (pool.task_container_defaults or {}, settings.task_container_defaults or {})
-    wanted = PurePosixPath(path)
-    return any(wanted.is_relative_to(given) for one in sections for given in _mounted(one))
+    target = PurePosixPath(path)
+    return any(target.is_relative_to(mounted) for one in sections for mounted in _mounted(one))
 
 
 def _mounted(defaults: Mapping[str, Any]) -> Iterator[str]:

@@ -46,11 +46,11 @@ def open_settings(settings: Settings) -> list[OpenSetting]:
 
 def tenants_report(settings: Settings) -> str:
     """The report of `determined-master check --tenants`."""
-    found = open_settings(settings)
-    lines = [f"{setting.key}: {setting.text}" for setting in found]
+    findings = open_settings(settings)
+    lines = [f"{setting.key}: {setting.text}" for setting in findings]
     head = (
-        f"{len(found)} settings are open for tenants who do not trust each other:"
-        if found
+        f"{len(findings)} settings are open for tenants who do not trust each other:"
+        if findings
         else "no setting is open for tenants who do not trust each other"
     )
     return "\n".join([head, *(f"  {line}" for line in lines), "", NOT_IN_SETTINGS])

@@ -146,9 +146,9 @@ async def restore(conn: asyncpg.Connection[Any], directory: Path) -> Manifest:
     async with conn.transaction():
         names = [table.name for table in manifest.tables]
         await conn.execute(f"TRUNCATE {', '.join(map(_quote, names))}")
-        known = {row["name"] for row in await conn.fetch(_PARTITIONS)}
+        partitions = {row["name"] for row in await conn.fetch(_PARTITIONS)}
         for part in manifest.partitions:
-            if part.name not in known:
+            if part.name not in partitions:
                 await conn.execute(
                     f"CREATE TABLE {_quote(part.name)} PARTITION OF {_quote(part.parent)} "
                     f"{part.bound}"
@@ -228,11 +228,11 @@ async def _copy_out(
     listed = ", ".join(map(_quote, columns))
     try:
         with gzip.open(directory / file, "wb", compresslevel=1) as out:
-            taken = _Taken(out)
+            sink = _Sink(out)
             query = f"SELECT {listed} FROM {_quote(name)}"
-            done = await conn.copy_from_query(query, output=taken)
-            if taken.error is not None:
-                raise taken.error
+            done = await conn.copy_from_query(query, output=sink)
+            if sink.error is not None:
+                raise sink.error
     except OSError as error:
         raise DatabaseError(
             f"the backup's file {directory / file} cannot be written: {error.strerror}; remove "
@@ -241,7 +241,7 @@ async def _copy_out(
     return TableCopy(name, tuple(columns), int(done.split()[-1]), file)
 
 
-class _Taken:
+class _Sink:
     """Writes rows into a file, and after the first error into nothing.
 
     If a sink raises, asyncpg waits forever for the end of the copy that it has cancelled.
@@ -297,14 +297,16 @@ async def _parents_first(
 
 def _sort(parents: Mapping[str, set[str]]) -> list[str]:
     done: list[str] = []
-    left = dict(parents)
-    while left:
-        ready = [name for name, wanted in left.items() if wanted <= set(done)]
+    unsorted = dict(parents)
+    while unsorted:
+        ready = [name for name, needed in unsorted.items() if needed <= set(done)]
         if not ready:
-            raise DatabaseError(f"the tables {', '.join(left)} refer to each other in a circle")
+            raise DatabaseError(
+                f"the tables {', '.join(unsorted)} refer to each other in a circle"
+            )
         done += ready
         for name in ready:
-            del left[name]
+            del unsorted[name]
     return done
 
 

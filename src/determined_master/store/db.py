@@ -190,12 +190,12 @@ async def _check_not_pooled(
         if await second.fetchval(ask) == mark:
             raise PooledConnection(str(address), "two connections share one session")
         try:
-            kept = await first.fetchval(ask, timeout=_PROBE_DEADLINE_S)
+            value = await first.fetchval(ask, timeout=_PROBE_DEADLINE_S)
         except TimeoutError as error:
             raise PooledConnection(
                 str(address), "one connection waits for the transaction of another"
             ) from error
-        if kept != mark:
+        if value != mark:
             raise PooledConnection(str(address), "a connection lost its settings")
 
 

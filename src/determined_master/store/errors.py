@@ -28,9 +28,9 @@ class DataDirInUse(DatabaseError):
 class OtherServerVersion(DatabaseError):
     """The data directory was written by another major version of PostgreSQL."""
 
-    def __init__(self, data_dir: Path, written: str, ours: str) -> None:
+    def __init__(self, data_dir: Path, version: str, ours: str) -> None:
         super().__init__(
-            f"the data directory {data_dir} was written by PostgreSQL {written}, and this master "
+            f"the data directory {data_dir} was written by PostgreSQL {version}, and this master "
             f"brings PostgreSQL {ours}; with the master that wrote it run `determined-master "
             "backup DIR`, then move the directory away and run `determined-master restore DIR` "
             "with this one"
@@ -141,5 +141,5 @@ def _reason(error: BaseException) -> str:
     """The problem in one line; event loops have their own words for the system's errors."""
     if isinstance(error, OSError) and (error.errno or 0) > 0:
         return os.strerror(error.errno or 0)
-    known = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-    return known or type(error).__name__
+    reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    return reason or type(error).__name__

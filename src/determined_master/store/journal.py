@@ -55,8 +55,8 @@ async def _months(conn: Conn) -> list[tuple[str, date]]:
          WHERE i.inhparent = 'journal'::regclass ORDER BY c.relname
     """
     names = [row["relname"] for row in await conn.fetch(query)]
-    found = [(name, _NAME.fullmatch(name)) for name in names]
-    return [(name, date(int(m[1]), int(m[2]), 1)) for name, m in found if m is not None]
+    matches = [(name, _NAME.fullmatch(name)) for name in names]
+    return [(name, date(int(m[1]), int(m[2]), 1)) for name, m in matches if m is not None]
 
 
 async def _has_aggregates(conn: Conn, month: date) -> bool:

@@ -33,8 +33,8 @@ async def keep_running(
     an unavailable database itself; only unexpected errors, and leadership lost in the middle of a
     round, arrive here.
     """
-    named = loop.func if isinstance(loop, partial) else loop
-    name = getattr(named, "__qualname__", repr(named))
+    function = loop.func if isinstance(loop, partial) else loop
+    name = getattr(function, "__qualname__", repr(function))
     while True:
         try:
             await loop()

@@ -137,15 +137,15 @@ class Writes:
 
     def parameters(self, subjects: Sequence[Subject], epoch: int) -> list[Any]:
         """The arguments of `statements.WRITE`."""
-        made = [s for s in subjects if s.first_version == 0]
+        created = [s for s in subjects if s.first_version == 0]
         saved = [s for s in subjects if s.first_version > 0]
         texts = {s.key: self._split(s) for s in subjects}
         return [
-            [s.kind.name for s in made],
-            [s.id for s in made],
-            [s.version for s in made],
-            [s.born for s in made],
-            [texts[s.key] for s in made],
+            [s.kind.name for s in created],
+            [s.id for s in created],
+            [s.version for s in created],
+            [s.born for s in created],
+            [texts[s.key] for s in created],
             [s.kind.name for s in saved],
             [s.id for s in saved],
             [s.version for s in saved],
@@ -160,11 +160,11 @@ class Writes:
     def _split(self, subject: Subject) -> str:
         """The state's text; also collects its parts that are not stored in this form yet."""
         state, parts = subject.kind.codec.split(subject.state)
-        known = subject.stored_parts
+        stored_parts = subject.stored_parts
         self.parts += [
             (*subject.key, n, encode(part))
             for n, part in enumerate(parts)
-            if n >= len(known) or (known[n] is not part and known[n] != part)
+            if n >= len(stored_parts) or (stored_parts[n] is not part and stored_parts[n] != part)
         ]
         return _encode_state(subject, state)
 

@@ -173,12 +173,12 @@ class _Transaction:
             Poisoned: the rows of the only event cannot be written. A failure for several is
             raised unchanged: each is then applied alone.
         """
-        seen = set(self._applied_causes)
+        applied = set(self._applied_causes)
         groups: dict[RowWriter, list[tuple[tuple[str, str, str], Any]]] = {}
         for post in posts:
             cause = (*post.key, post.cause)
-            if isinstance(post.within, Rows) and cause not in seen:
-                seen.add(cause)
+            if isinstance(post.within, Rows) and cause not in applied:
+                applied.add(cause)
                 groups.setdefault(post.within.writer, []).append((cause, post.within.item))
         for writer, group in groups.items():
             try:
@@ -325,12 +325,12 @@ class _Transaction:
         """Read the parts of states in a statement after the lock, so that they are current."""
         if not subjects:
             return
-        found: dict[Key, list[Any]] = {subject.key: [] for subject in subjects}
-        rows = await self._conn.fetch(statements.LIST_PARTS, *columns(list(found), 2))
+        parts: dict[Key, list[Any]] = {subject.key: [] for subject in subjects}
+        rows = await self._conn.fetch(statements.LIST_PARTS, *columns(list(parts), 2))
         for kind, id, text in rows:
-            found[kind, id].append(self._subjects[kind, id].kind.codec.part(text))
+            parts[kind, id].append(self._subjects[kind, id].kind.codec.part(text))
         for subject in subjects:
-            subject.stored_parts = found[subject.key]
+            subject.stored_parts = parts[subject.key]
             subject.state = subject.kind.codec.join(subject.state, subject.stored_parts)
             subject.before = subject.state
 
@@ -338,8 +338,8 @@ class _Transaction:
         """Find which of the fired timers are still set."""
         self._in_force: set[tuple[str, str, str, int]] = set()
         if posts:
-            wanted = [(*post.key, post.timer[0]) for post in posts if post.timer is not None]
-            rows = await self._conn.fetch(statements.FIND_TIMERS, *columns(wanted, 3))
+            keys = [(*post.key, post.timer[0]) for post in posts if post.timer is not None]
+            rows = await self._conn.fetch(statements.FIND_TIMERS, *columns(keys, 3))
             self._in_force = {tuple(row) for row in rows}
 
     def _is_due(self, post: Post) -> bool:
@@ -354,10 +354,10 @@ class _Transaction:
 
     async def _write_timers(self) -> None:
         timers = self._writes.timers
-        kept = [(*key, t.version, t.due_at, t.event) for key, t in timers.items() if t]
+        rows = [(*key, t.version, t.due_at, t.event) for key, t in timers.items() if t]
         dropped = [key for key, timer in timers.items() if timer is None]
-        if kept:
-            await self._conn.execute(statements.SET_TIMERS, *columns(kept, 6))
+        if rows:
+            await self._conn.execute(statements.SET_TIMERS, *columns(rows, 6))
         if dropped:
             await self._conn.execute(statements.DROP_TIMERS, *columns(dropped, 3))
 

@@ -135,8 +135,10 @@ class EffectExecutor:
             async with self._turn(effects[0].owner):
                 async with asyncio.timeout(registration.timeout_s or self._retry.timeout_s):
                     await handler([(e.effect, c) for e, c in zip(effects, contexts, strict=True)])
-            left = [context for context in contexts if not context.is_closed]
-            await asyncio.gather(*(self._engine.close(context.effect_id) for context in left))
+            open_contexts = [context for context in contexts if not context.is_closed]
+            await asyncio.gather(
+                *(self._engine.close(context.effect_id) for context in open_contexts)
+            )
             return {context.effect_id for context in contexts}
         except Exception as error:
             if not isinstance(error, Deferred):

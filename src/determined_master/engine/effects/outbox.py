@@ -99,7 +99,7 @@ class Outbox:
         """
         assert self._db is not None
         rows = await self._db.fetch(_LIST_OF_EVENTS, *columns(sorted(events), 3))
-        self.take(await self._known(rows))
+        self.take(await self._effects_of(rows))
 
     async def run(self, db: Database) -> None:
         """Claim open effects and hand them out until cancelled."""
@@ -121,12 +121,12 @@ class Outbox:
         after: tuple[str, str, int, int] = ("", "", 0, 0)
         while True:
             rows = await self._db.fetch(_LIST_OLD, *after, before, _PAGE)
-            known = await self._known(rows)
-            missed = [effect for effect in known if _lane_key(effect) not in ours]
-            found = [effect for effect in missed if _lane_key(effect) not in self._lanes]
-            self._add(found)
-            if found:
-                _log.warning("took up effects that were missed", extra={"effects": len(found)})
+            open_effects = await self._effects_of(rows)
+            missed = [effect for effect in open_effects if _lane_key(effect) not in ours]
+            unclaimed = [effect for effect in missed if _lane_key(effect) not in self._lanes]
+            self._add(unclaimed)
+            if unclaimed:
+                _log.warning("took up effects that were missed", extra={"effects": len(unclaimed)})
             if len(rows) < _PAGE:
                 return
             after = tuple(rows[-1])[:4]
@@ -140,7 +140,7 @@ class Outbox:
         while True:
             rows = await db.fetch(_CLAIM, *after, self._term.epoch, _PAGE)
             rows.sort(key=lambda row: tuple(row)[:4])
-            self._add(await self._known(rows))
+            self._add(await self._effects_of(rows))
             if len(rows) < _PAGE:
                 return
             after = tuple(rows[-1])[:4]
@@ -157,11 +157,11 @@ class Outbox:
             if self._start_lane is not None:
                 self._start_lane(key)
 
-    async def _known(self, rows: Iterable[Any]) -> list[OpenEffect]:
+    async def _effects_of(self, rows: Iterable[Any]) -> list[OpenEffect]:
         """The effects of known kinds, with their owners."""
-        known = [row for row in rows if row["kind"] in self._kinds]
-        owners = await self._owners({(row["kind"], row["id"]) for row in known})
-        return [self._open_effect(row, owners) for row in known]
+        handled = [row for row in rows if row["kind"] in self._kinds]
+        owners = await self._owners({(row["kind"], row["id"]) for row in handled})
+        return [self._open_effect(row, owners) for row in handled]
 
     async def _owners(self, keys: set[Key]) -> dict[Key, Owner]:
         """Whose work the effects of aggregates are; the aggregates' states tell it."""

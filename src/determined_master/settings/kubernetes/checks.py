@@ -156,5 +156,5 @@ def _check_gateway(manager: KubernetesManager, at: str, report: ProblemReport) -
 
 def _slots_per_pod(defaults: Mapping[str, Any] | None) -> int | None:
     section = (defaults or {}).get("kubernetes")
-    given = section.get("max_slots_per_pod") if isinstance(section, Mapping) else None
-    return given if isinstance(given, int) else None
+    value = section.get("max_slots_per_pod") if isinstance(section, Mapping) else None
+    return value if isinstance(value, int) else None

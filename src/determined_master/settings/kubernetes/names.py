@@ -96,8 +96,8 @@ class Optional(ValueType):
 
     noun = "string"
 
-    def __init__(self, given: ValueType) -> None:
-        self._given = given
+    def __init__(self, value_type: ValueType) -> None:
+        self._given = value_type
 
     def read(self, value: Any, at: str, report: ProblemReport) -> Any:
         return value if value == "" else self._given.read(value, at, report)

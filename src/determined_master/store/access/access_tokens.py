@@ -65,14 +65,14 @@ async def find_token(conn: Conn, token_id: int) -> TokenRow | None:
     return TokenRow(*row) if row else None
 
 
-async def count_tokens(conn: Conn, wanted: TokenFilter) -> int:
+async def count_tokens(conn: Conn, token_filter: TokenFilter) -> int:
     """How many match."""
     query = f"SELECT count(*) FROM user_sessions {_FILTER}"
-    return int(await conn.fetchval(query, *_values(wanted)))
+    return int(await conn.fetchval(query, *_values(token_filter)))
 
 
 async def list_tokens(
-    conn: Conn, wanted: TokenFilter, *, sort: str, is_descending: bool, start: int, end: int
+    conn: Conn, token_filter: TokenFilter, *, sort: str, is_descending: bool, start: int, end: int
 ) -> list[TokenRow]:
     """Those `[start, end)` that match, in the order of one of `SORTS`, then of id."""
     order = "DESC" if is_descending else "ASC"
@@ -80,7 +80,7 @@ async def list_tokens(
         SELECT {_COLUMNS} FROM user_sessions {_FILTER}
          ORDER BY {SORTS[sort]} {order}, id {order} OFFSET $4 LIMIT $5
     """
-    rows = await conn.fetch(query, *_values(wanted), start, end - start)
+    rows = await conn.fetch(query, *_values(token_filter), start, end - start)
     return [TokenRow(*row) for row in rows]
 
 
@@ -96,5 +96,5 @@ async def update_token(
     await conn.execute(query, token_id, description, revoked_at)
 
 
-def _values(wanted: TokenFilter) -> tuple[object, ...]:
-    return list(wanted.ids), wanted.user_id, wanted.good_at
+def _values(token_filter: TokenFilter) -> tuple[object, ...]:
+    return list(token_filter.ids), token_filter.user_id, token_filter.good_at

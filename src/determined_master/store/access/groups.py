@@ -60,11 +60,11 @@ async def list_members(conn: Conn, group_ids: Sequence[int]) -> dict[int, list[U
           FROM user_group_members m JOIN users u ON u.id = m.user_id
          WHERE m.group_id = ANY ($1) ORDER BY m.group_id, u.id
     """
-    found: dict[int, list[UserRow]] = {group_id: [] for group_id in group_ids}
+    by_group: dict[int, list[UserRow]] = {group_id: [] for group_id in group_ids}
     for row in await conn.fetch(query, list(group_ids)):
         values = dict(row)
-        found[values.pop("group_id")].append(UserRow(**values))
-    return found
+        by_group[values.pop("group_id")].append(UserRow(**values))
+    return by_group
 
 
 async def list_known(conn: Conn, group_ids: Sequence[int]) -> set[int]:

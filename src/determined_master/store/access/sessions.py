@@ -66,8 +66,8 @@ async def find_session(conn: Conn, token_hash: bytes) -> SessionRow | None:
 async def find_login_time(conn: Conn, session_id: int) -> datetime | None:
     """When the login of a session was; None for sessions without a login."""
     query = "SELECT created_at FROM user_sessions WHERE id = $1 AND kind = 'login'"
-    found: datetime | None = await conn.fetchval(query, session_id)
-    return found
+    login_time: datetime | None = await conn.fetchval(query, session_id)
+    return login_time
 
 
 async def update_revoked(conn: Conn, session_id: int, now: datetime) -> None:

@@ -104,18 +104,20 @@ async def find_namesake(conn: Conn, name: str, *, but: int) -> int | None:
          WHERE id <> $2 AND (lower(username) = lower($1) OR lower(display_name) = lower($1))
          ORDER BY id LIMIT 1
     """
-    found: int | None = await conn.fetchval(query, name, but)
-    return found
+    namesake: int | None = await conn.fetchval(query, name, but)
+    return namesake
 
 
-async def count_users(conn: Conn, wanted: UserFilter) -> int:
+async def count_users(conn: Conn, user_filter: UserFilter) -> int:
     """How many users match."""
-    total: int = await conn.fetchval(f"SELECT count(*) FROM users {_FILTER}", *_values(wanted))
+    total: int = await conn.fetchval(
+        f"SELECT count(*) FROM users {_FILTER}", *_values(user_filter)
+    )
     return total
 
 
 async def list_users(
-    conn: Conn, wanted: UserFilter, *, sort: str, is_descending: bool, start: int, end: int
+    conn: Conn, user_filter: UserFilter, *, sort: str, is_descending: bool, start: int, end: int
 ) -> list[UserRow]:
     """Matching users `[start, end)` in the order of one of `SORT_COLUMNS`, then of id."""
     direction = "DESC" if is_descending else "ASC"
@@ -124,7 +126,7 @@ async def list_users(
          ORDER BY {SORT_COLUMNS[sort]} {direction}, id {direction}
         OFFSET $6 LIMIT $7
     """
-    rows = await conn.fetch(query, *_values(wanted), start, end - start)
+    rows = await conn.fetch(query, *_values(user_filter), start, end - start)
     return [UserRow(**row) for row in rows]
 
 
@@ -213,7 +215,7 @@ def _checked(values: Mapping[str, Any]) -> list[str]:
     return sorted(values)
 
 
-def _values(wanted: UserFilter) -> tuple[Any, ...]:
-    pattern = wanted.name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    roles = list(wanted.role_ids)
-    return wanted.name, f"%{pattern}%", wanted.active, wanted.admin, roles
+def _values(user_filter: UserFilter) -> tuple[Any, ...]:
+    pattern = user_filter.name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    roles = list(user_filter.role_ids)
+    return user_filter.name, f"%{pattern}%", user_filter.active, user_filter.admin, roles

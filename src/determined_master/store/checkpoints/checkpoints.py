@@ -107,8 +107,8 @@ async def find_checkpoint(conn: Conn, uuid: str) -> CheckpointRow | None:
 async def find_source(conn: Conn, trial_id: int) -> str | None:
     """The UUID of the checkpoint of another trial from which a trial started, if it did."""
     query = "SELECT warm_start_checkpoint::text FROM trials WHERE id = $1"
-    found: str | None = await conn.fetchval(query, trial_id)
-    return found
+    source: str | None = await conn.fetchval(query, trial_id)
+    return source
 
 
 async def list_by_uuids(conn: Conn, uuids: Sequence[str]) -> dict[str, CheckpointRow]:
@@ -162,8 +162,8 @@ async def list_best(conn: Conn, trial_ids: Sequence[int]) -> dict[int, Checkpoin
     """
     best = [row["uuid"] for row in await conn.fetch(query, trial_ids)]
     rows = await conn.fetch(f"{SELECT} WHERE c.uuid = ANY ($1)", best)
-    found = [CheckpointRow(**row) for row in rows]
-    return {row.trial_id: row for row in found if row.trial_id is not None}
+    checkpoints = [CheckpointRow(**row) for row in rows]
+    return {row.trial_id: row for row in checkpoints if row.trial_id is not None}
 
 
 async def find_resume_point(conn: Conn, trial_id: int) -> tuple[str, int] | None:
@@ -251,8 +251,8 @@ async def has_storage(conn: Conn, trial_id: int | None, storage_id: int) -> bool
 async def find_storage(conn: Conn, storage_id: int) -> dict[str, Any] | None:
     """The storage configuration of that id."""
     query = "SELECT config FROM storage_backends WHERE id = $1"
-    found: dict[str, Any] | None = await conn.fetchval(query, storage_id)
-    return found
+    storage: dict[str, Any] | None = await conn.fetchval(query, storage_id)
+    return storage
 
 
 async def _count(conn: Conn, new: NewCheckpoint, size: int) -> None:

@@ -19,8 +19,8 @@ class JoinTokenRow(msgspec.Struct, frozen=True):
 async def find_key(conn: Conn, agent_id: str) -> bytes | None:
     """The hash of an agent's key; None for an id that has none."""
     query = "SELECT key_hash FROM agent_keys WHERE agent_id = $1"
-    found: bytes | None = await conn.fetchval(query, agent_id)
-    return found
+    key: bytes | None = await conn.fetchval(query, agent_id)
+    return key
 
 
 async def upsert_key(conn: Conn, agent_id: str, key_hash: bytes, now: datetime) -> None:

@@ -118,8 +118,8 @@ async def set_start(conn: Conn, pool: str, agent_name: str, start: MachineStart)
                start_failed = $5 AND NOT EXISTS (SELECT 1 FROM agent_keys WHERE agent_id = $2)
          WHERE pool = $1 AND agent_name = $2 AND ended_at IS NULL
     """
-    given = (start.step, start.detail, start.has_failed)
-    return bool(await conn.execute(query, pool, agent_name, *given) != "UPDATE 0")
+    values = (start.step, start.detail, start.has_failed)
+    return bool(await conn.execute(query, pool, agent_name, *values) != "UPDATE 0")
 
 
 async def list_starts(conn: Conn, pool: str) -> dict[str, MachineStart]:

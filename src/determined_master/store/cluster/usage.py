@@ -124,8 +124,8 @@ async def find_first_due(conn: Conn) -> date | None:
             (SELECT max(day) + 1 FROM usage_days),
             (SELECT min(requested_at AT TIME ZONE 'UTC')::date FROM used_allocations))
     """
-    found: date | None = await conn.fetchval(query)
-    return found
+    first_due: date | None = await conn.fetchval(query)
+    return first_due
 
 
 async def upsert_day(conn: Conn, day: date, begin: datetime, end: datetime) -> None:

@@ -71,8 +71,8 @@ async def find_policies(
         SELECT policies FROM config_policies
          WHERE coalesce(workspace_id, 0) = coalesce($1::int, 0) AND workload_type = $2
     """
-    found: dict[str, Any] | None = await conn.fetchval(query, workspace_id, workload_type)
-    return found
+    policies: dict[str, Any] | None = await conn.fetchval(query, workspace_id, workload_type)
+    return policies
 
 
 async def upsert_policies(

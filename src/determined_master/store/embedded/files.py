@@ -169,7 +169,7 @@ def written_version(layout: Layout) -> str:
     right = "the major version of PostgreSQL, such as 18"
     content = _content(layout.data / "PG_VERSION", right)
     if not re.fullmatch(rb"[0-9.]{1,9}\n?", content):
-        raise SpoiltFile(layout.data / "PG_VERSION", _shown(content), right)
+        raise SpoiltFile(layout.data / "PG_VERSION", _excerpt(content), right)
     return content.decode().strip()
 
 
@@ -181,7 +181,7 @@ def _content(file: Path, right: str) -> bytes:
         raise SpoiltFile(file, f"nothing that can be read ({error.strerror})", right) from error
 
 
-def _shown(content: bytes) -> str:
+def _excerpt(content: bytes) -> str:
     return repr(content[:40].decode(errors="backslashreplace")) if content else "nothing"
 
 

@@ -87,16 +87,16 @@ def end_all(is_meant: Callable[[psutil.Process], bool], deadline_s: float) -> bo
     """
     until = clock.monotonic_s() + deadline_s
     while True:
-        meant = [process for process in all_processes() if is_meant(process) or _ends(process)]
-        if not meant:
+        targets = [process for process in all_processes() if is_meant(process) or _ends(process)]
+        if not targets:
             return True
         if clock.monotonic_s() > until:
             return False
-        for process in meant:
+        for process in targets:
             with contextlib.suppress(psutil.Error, OSError):
                 if is_meant(process):
                     process.kill()
-        while any(lives(process) for process in meant) and clock.monotonic_s() <= until:
+        while any(lives(process) for process in targets) and clock.monotonic_s() <= until:
             time.sleep(_POLL_S)
 
 

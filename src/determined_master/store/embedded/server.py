@@ -144,8 +144,8 @@ def _own(layout: Layout) -> IO[str]:
     except BlockingIOError as error:
         owner = file.read().strip()
         file.close()
-        named = f"process {owner}" if owner else "another process"
-        raise DataDirInUse(layout.root, named) from error
+        holder = f"process {owner}" if owner else "another process"
+        raise DataDirInUse(layout.root, holder) from error
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()

@@ -67,10 +67,10 @@ async def ensure_data(layout: Layout, *, is_durable: bool = True) -> None:
     """
     owner = account()
     make_directories(layout, owner)
-    if written := written_version(layout):
+    if version := written_version(layout):
         ours = _major(owner)
-        if written != ours:
-            raise OtherServerVersion(layout.root, written, ours)
+        if version != ours:
+            raise OtherServerVersion(layout.root, version, ours)
         return
     await asyncio.to_thread(_initialise, layout, owner, is_durable)
 
@@ -128,8 +128,8 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
     Returns:
         Whether there was one to stop.
     """
-    found = server if server is not None else find_running(layout)
-    if found is None or not found.is_alive():
+    running = server if server is not None else find_running(layout)
+    if running is None or not running.is_alive():
         return False
     for word, patience_s in (
         (signal.SIGINT, STOP_DEADLINE_S),
@@ -137,15 +137,15 @@ async def stop(layout: Layout, server: Server | None = None) -> bool:
         (signal.SIGKILL, KILL_DEADLINE_S),
     ):
         try:
-            os.kill(found.pid, word)
+            os.kill(running.pid, word)
         except ProcessLookupError:
             return True
         until = clock.monotonic_s() + patience_s
         while clock.monotonic_s() < until:
-            if not found.is_alive():
+            if not running.is_alive():
                 return True
             await asyncio.sleep(_POLL_S)
-    raise ServerFailed(f"stopping PostgreSQL (process {found.pid})", "it survived SIGKILL")
+    raise ServerFailed(f"stopping PostgreSQL (process {running.pid})", "it survived SIGKILL")
 
 
 def _clear_remains(layout: Layout) -> None:
@@ -155,13 +155,13 @@ def _clear_remains(layout: Layout) -> None:
     process id is in use, even by a zombie or by another program. Without their server the
     processes can finish nothing: uncommitted work is rolled back in any case.
     """
-    noted = layout.data / "postmaster.pid"
-    if not noted.exists() or find_running(layout) is not None:
+    pid_file = layout.data / "postmaster.pid"
+    if not pid_file.exists() or find_running(layout) is not None:
         return
     if end_all(lambda process: serves(process, layout.data), STOP_DEADLINE_S):
-        noted.unlink(missing_ok=True)
-        for left in layout.socket_dir.iterdir():
-            left.unlink(missing_ok=True)
+        pid_file.unlink(missing_ok=True)
+        for entry in layout.socket_dir.iterdir():
+            entry.unlink(missing_ok=True)
 
 
 def _initialise(layout: Layout, owner: Account | None, is_durable: bool) -> None:
@@ -218,7 +218,7 @@ def _spawn(command: list[str], owner: Account | None, output: int) -> subprocess
 def _major(owner: Account | None) -> str:
     command = [str(binaries(owner) / "postgres"), "--version"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.search(r"(\d+)\.", output)
-    if found is None:
+    match = re.search(r"(\d+)\.", output)
+    if match is None:
         raise ServerFailed("asking PostgreSQL for its version", output)
-    return found.group(1)
+    return match.group(1)

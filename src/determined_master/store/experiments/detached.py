@@ -33,15 +33,15 @@ class DetachedTrial(msgspec.Struct, frozen=True, kw_only=True):
 async def find_experiment_id(conn: Conn, external_id: str) -> int | None:
     """The id of the experiment that is so named outside."""
     query = "SELECT id FROM experiments WHERE external_id = $1"
-    found: int | None = await conn.fetchval(query, external_id)
-    return found
+    experiment_id: int | None = await conn.fetchval(query, external_id)
+    return experiment_id
 
 
 async def find_trial_id(conn: Conn, experiment_id: int, external_id: str) -> int | None:
     """The id of the trial that is so named outside, in that experiment."""
     query = "SELECT id FROM trials WHERE experiment_id = $1 AND external_id = $2"
-    found: int | None = await conn.fetchval(query, experiment_id, external_id)
-    return found
+    trial_id: int | None = await conn.fetchval(query, experiment_id, external_id)
+    return trial_id
 
 
 async def find_trial(conn: Conn, trial_id: int) -> DetachedTrial | None:
@@ -64,8 +64,8 @@ async def update_activity(conn: Conn, trial_id: int, at: datetime) -> str | None
          WHERE t.id = $1 AND e.id = t.experiment_id AND e.unmanaged
      RETURNING t.state
     """
-    found: str | None = await conn.fetchval(query, trial_id, at)
-    return found
+    state: str | None = await conn.fetchval(query, trial_id, at)
+    return state
 
 
 async def reopen_task(conn: Conn, trial_id: int) -> None:

@@ -135,8 +135,8 @@ async def lock_experiment(conn: Conn, experiment_id: int) -> ExperimentRow | Non
 async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, ExperimentRow]]:
     """Experiments by their ids, each with the version that it was read in."""
     query = f"SELECT {COLUMNS}, {VERSION} AS version FROM {TABLES} WHERE e.id = ANY ($1)"
-    found = [dict(row) for row in await conn.fetch(query, ids)]
-    return [(row.pop("version"), ExperimentRow(**row)) for row in found]
+    records = [dict(row) for row in await conn.fetch(query, ids)]
+    return [(row.pop("version"), ExperimentRow(**row)) for row in records]
 
 
 async def find_version(conn: Conn, experiment_id: int) -> ExperimentVersion | None:
@@ -152,8 +152,8 @@ async def find_version(conn: Conn, experiment_id: int) -> ExperimentVersion | No
 async def find_original_config(conn: Conn, experiment_id: int) -> str | None:
     """The configuration as it was submitted."""
     query = "SELECT original_config FROM experiments WHERE id = $1"
-    found: str | None = await conn.fetchval(query, experiment_id)
-    return found
+    original_config: str | None = await conn.fetchval(query, experiment_id)
+    return original_config
 
 
 async def list_trial_ids(conn: Conn, experiment_id: int) -> list[int]:
@@ -273,8 +273,8 @@ async def update_config(
 async def find_answer(conn: Conn, user_id: int, key: str) -> dict[str, Any] | None:
     """The answer already given to a request with that idempotency key."""
     query = "SELECT answer FROM requests WHERE user_id = $1 AND idempotency_key = $2"
-    found: dict[str, Any] | None = await conn.fetchval(query, user_id, key)
-    return found
+    answer: dict[str, Any] | None = await conn.fetchval(query, user_id, key)
+    return answer
 
 
 async def insert_answer(conn: Conn, user_id: int, key: str, answer: dict[str, Any]) -> None:

@@ -49,9 +49,9 @@ async def list_items(conn: Conn, ids: Sequence[int]) -> dict[int, ListItem]:
     return {row[0]: ListItem(*row) for row in await conn.fetch(_LISTED, ids)}
 
 
-async def list_ids(conn: Conn, wanted: ExperimentQuery) -> list[int]:
+async def list_ids(conn: Conn, experiment_query: ExperimentQuery) -> list[int]:
     """Ids of all experiments that match, ascending."""
-    where, values = _where(wanted)
+    where, values = _where(experiment_query)
     query = f"""
         SELECT e.id FROM experiments e JOIN users u ON u.id = e.user_id {where} ORDER BY e.id
     """
@@ -59,48 +59,56 @@ async def list_ids(conn: Conn, wanted: ExperimentQuery) -> list[int]:
 
 
 async def find_first_page(
-    conn: Conn, wanted: ExperimentQuery
+    conn: Conn, selection: ExperimentQuery
 ) -> tuple[list[ListItem], Page] | None:
     """A page of all experiments by id, in one round trip.
 
     None for other requests, and for an empty page: no row has the total then.
     """
-    where, _ = _where(wanted)
-    if where or wanted.sort != "id" or wanted.offset < 0 or wanted.limit < 0:
+    where, _ = _where(selection)
+    if where or selection.sort != "id" or selection.offset < 0 or selection.limit < 0:
         return None
-    order = "DESC" if wanted.descending else "ASC"
+    order = "DESC" if selection.descending else "ASC"
     query = f"""
         SELECT (SELECT count(*) FROM experiments), {_COLUMNS}
           FROM {rows.TABLES}
          WHERE e.id = ANY (ARRAY (
                SELECT id FROM experiments ORDER BY id {order}
-               OFFSET {wanted.offset:d} LIMIT {wanted.limit or DEFAULT_LIMIT:d}))
+               OFFSET {selection.offset:d} LIMIT {selection.limit or DEFAULT_LIMIT:d}))
          ORDER BY e.id {order}
     """
-    found = await conn.fetch(query)
-    if not found:
+    records = await conn.fetch(query)
+    if not records:
         return None
-    total = int(found[0][0])
+    total = int(records[0][0])
     page = page_of(
-        total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+        total,
+        selection.offset,
+        selection.limit,
+        default_limit=DEFAULT_LIMIT,
+        takes_minus_one=True,
     )
-    return [ListItem(*row[1:]) for row in found], page
+    return [ListItem(*row[1:]) for row in records], page
 
 
-async def find_page(conn: Conn, wanted: ExperimentQuery) -> tuple[list[int], Page]:
-    where, values = _where(wanted)
+async def find_page(conn: Conn, experiment_query: ExperimentQuery) -> tuple[list[int], Page]:
+    where, values = _where(experiment_query)
     # without values, and in the order of the key, there is only one way to plan it
-    is_plain = not values and wanted.sort == "id"
+    is_plain = not values and experiment_query.sort == "id"
     async with nullcontext() if is_plain else planned_for_its_values(conn):
         total, few = await _count(conn, where, values)
         page = page_of(
-            total, wanted.offset, wanted.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
+            total,
+            experiment_query.offset,
+            experiment_query.limit,
+            default_limit=DEFAULT_LIMIT,
+            takes_minus_one=True,
         )
         if page.start == page.end:
             return [], page
         if few is not None:
             where, values = "WHERE e.id = ANY ($1)", [few]
-        key, order = SORTS[wanted.sort], "DESC" if wanted.descending else "ASC"
+        key, order = SORTS[experiment_query.sort], "DESC" if experiment_query.descending else "ASC"
         # a key that is never NULL goes without NULLS LAST, so that its index serves both ways
         keys = f"e.id {order}" if key == "e.id" else f"{key} {order} NULLS LAST, e.id {order}"
         query = f"""
@@ -114,9 +122,9 @@ async def _count(conn: Conn, where: str, values: list[Any]) -> tuple[int, list[i
     """How many match; their ids, too, where a search through texts found only a few."""
     if "position(" in where:
         query = f"SELECT e.id FROM {_tables(where)} {where} LIMIT {FEW + 1}"
-        found = [row["id"] for row in await conn.fetch(query, *values)]
-        if len(found) <= FEW:
-            return len(found), found
+        ids = [row["id"] for row in await conn.fetch(query, *values)]
+        if len(ids) <= FEW:
+            return len(ids), ids
     query = f"SELECT count(*) FROM {_tables(where)} {where}"
     return int(await conn.fetchval(query, *values)), None
 
@@ -126,31 +134,31 @@ def _tables(text: str) -> str:
     return "experiments e" + (" JOIN users u ON u.id = e.user_id" if "u." in text else "")
 
 
-def _stored_states(shown: str) -> tuple[str, ...]:
+def _stored_states(state: str) -> tuple[str, ...]:
     """An experiment shown as running is stored as ACTIVE; a detached one is stored as shown."""
-    return ("ACTIVE", "RUNNING") if shown in SHOWN_WHEN_ACTIVE else (shown,)
+    return ("ACTIVE", "RUNNING") if state in SHOWN_WHEN_ACTIVE else (state,)
 
 
-def _where(wanted: ExperimentQuery) -> tuple[str, list[Any]]:
-    stored = sorted({s for state in wanted.states for s in _stored_states(state)})
-    seen = None if wanted.workspace_ids is None else [NOWHERE, *wanted.workspace_ids]
+def _where(query: ExperimentQuery) -> tuple[str, list[Any]]:
+    stored = sorted({s for state in query.states for s in _stored_states(state)})
+    workspaces = None if query.workspace_ids is None else [NOWHERE, *query.workspace_ids]
     candidates: tuple[tuple[str, Any], ...] = (
-        ("position(lower(?) in lower(e.name)) > 0", wanted.name),
-        ("position(lower(?) in lower(e.description)) > 0", wanted.description),
-        ("e.labels @> ?", list(wanted.labels)),
+        ("position(lower(?) in lower(e.name)) > 0", query.name),
+        ("position(lower(?) in lower(e.description)) > 0", query.description),
+        ("e.labels @> ?", list(query.labels)),
         ("e.state = ANY (?)", stored),
-        ("u.username = ANY (?)", list(wanted.users)),
-        ("e.user_id = ANY (?)", list(wanted.user_ids)),
-        ("e.project_id = ?", wanted.project_id),
-        ("e.id = ANY (?)", list(wanted.ids)),
-        ("NOT e.id = ANY (?)", list(wanted.not_ids)),
-        ("e.id >= ALL (?)", [] if wanted.id_from is None else [wanted.id_from]),
-        ("e.workspace_id = ANY (?)", seen),
-        ("e.id <= ALL (?)", [] if wanted.id_to is None else [wanted.id_to]),
+        ("u.username = ANY (?)", list(query.users)),
+        ("e.user_id = ANY (?)", list(query.user_ids)),
+        ("e.project_id = ?", query.project_id),
+        ("e.id = ANY (?)", list(query.ids)),
+        ("NOT e.id = ANY (?)", list(query.not_ids)),
+        ("e.id >= ALL (?)", [] if query.id_from is None else [query.id_from]),
+        ("e.workspace_id = ANY (?)", workspaces),
+        ("e.id <= ALL (?)", [] if query.id_to is None else [query.id_to]),
     )
     chosen = [(clause, value) for clause, value in candidates if value]
     clauses = [c.replace("?", f"${i}") for i, (c, _) in enumerate(chosen, start=1)]
-    if wanted.archived is not None:
-        clauses.append(_ARCHIVED if wanted.archived else f"NOT {_ARCHIVED}")
+    if query.archived is not None:
+        clauses.append(_ARCHIVED if query.archived else f"NOT {_ARCHIVED}")
     where = "WHERE " + " AND ".join(clauses) if clauses else ""
     return where, [v for _, v in chosen]

@@ -51,13 +51,13 @@ _TRIAL_AGGREGATES = (
 )
 
 
-async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> bool:
+async def remove_trials(conn: Conn, experiment_id: int, request_ids: Sequence[str]) -> bool:
     """Delete the next trials of an experiment with all that they have; whether there were any.
 
     Args:
         conn: a connection, in a transaction.
         experiment_id: an experiment that is being deleted.
-        kept: UUIDs of checkpoints that others start from: they stay, without an owner.
+        request_ids: UUIDs of checkpoints that others start from: they stay, without an owner.
     """
     query = "SELECT id FROM trials WHERE experiment_id = $1 ORDER BY id LIMIT $2"
     ids = [row["id"] for row in await conn.fetch(query, experiment_id, BATCH)]
@@ -66,7 +66,7 @@ async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> 
     for statement in _OF_TRIALS:
         await conn.execute(statement, ids)
     for statement in _CHECKPOINTS_OF_TRIALS:
-        await conn.execute(statement, ids, list(kept))
+        await conn.execute(statement, ids, list(request_ids))
     tasks = "SELECT id FROM tasks WHERE trial_id = ANY ($1)"
     await _remove_tasks(conn, [row["id"] for row in await conn.fetch(tasks, ids)])
     for statement in _TRIAL_AGGREGATES:
@@ -75,11 +75,11 @@ async def remove_trials(conn: Conn, experiment_id: int, kept: Sequence[str]) -> 
     return True
 
 
-async def remove_rest(conn: Conn, experiment_id: int, kept: Sequence[str]) -> None:
+async def remove_rest(conn: Conn, experiment_id: int, request_ids: Sequence[str]) -> None:
     """Delete everything of an experiment except its trials and its own row."""
     tasks = "SELECT id FROM tasks WHERE experiment_id = $1"
     keep = "UPDATE checkpoints SET task_id = NULL, experiment_id = NULL WHERE uuid = ANY ($1)"
-    await conn.execute(f"{keep} AND experiment_id = $2", list(kept), experiment_id)
+    await conn.execute(f"{keep} AND experiment_id = $2", list(request_ids), experiment_id)
     await conn.execute("DELETE FROM checkpoints WHERE experiment_id = $1", experiment_id)
     await _remove_tasks(conn, [row["id"] for row in await conn.fetch(tasks, experiment_id)])
     for table in ("rung_entries", "bracket_members"):

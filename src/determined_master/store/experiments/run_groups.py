@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from determined_master.store.listing.sql import Composed
 
 
-async def find_groups(conn: Conn, wanted: ListQuery, grouping: Grouping) -> GroupedRows:
+async def find_groups(conn: Conn, list_query: ListQuery, grouping: Grouping) -> GroupedRows:
     """All runs that match, in groups; the largest `MAX_GROUPS` of them.
 
     Values are read in one pass whatever the number of columns: runs that have ended from
     `run_values`, metrics of the others from their summaries.
     """
-    named = (grouping.by, *grouping.columns)
+    columns = (grouping.by, *grouping.columns)
     async with planned_for_its_values(conn):
-        matches = await find_matches(conn, RUNS, wanted, named)
+        matches = await find_matches(conn, RUNS, list_query, columns)
         composed = matches.composed()
         query = _query(composed, grouping, matches.column_ids)
         rows = await conn.fetch(query, *composed.values)
-    found = list(_groups(rows, grouping.columns))
+    groups = list(_groups(rows, grouping.columns))
     total, count = (int(rows[0]["total"]), int(rows[0]["rows"])) if rows else (0, 0)
-    return GroupedRows(found, total, count)
+    return GroupedRows(groups, total, count)
 
 
 def _groups(rows: Sequence[Any], columns: Sequence[str]) -> Iterator[GroupOfRows]:

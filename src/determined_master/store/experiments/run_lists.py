@@ -76,43 +76,45 @@ _VERSION = "concat_ws('.', r.xmin, t.xmin, e.xmin, p.xmin, w.xmin)"
 _LISTED = f"r.id, {_VERSION} AS version, r.state, r.started_at, r.ended_at"
 
 
-async def find_first_page(conn: Conn, wanted: ListQuery) -> tuple[list[ListedRun], Page] | None:
+async def find_first_page(
+    conn: Conn, list_query: ListQuery
+) -> tuple[list[ListedRun], Page] | None:
     """A short page of all runs, or of all in a project, by id and in one round trip.
 
     None for other requests, and for an empty page: no row has the total then.
     """
-    limit = wanted.limit or DEFAULT_LIMIT
-    is_by_id = not wanted.sorts or [sort.column for sort in wanted.sorts] == ["id"]
-    if not is_by_id or wanted.filter.root.children or wanted.workspace_ids is not None:
+    limit = list_query.limit or DEFAULT_LIMIT
+    is_by_id = not list_query.sorts or [sort.column for sort in list_query.sorts] == ["id"]
+    if not is_by_id or list_query.filter.root.children or list_query.workspace_ids is not None:
         return None
-    if wanted.offset < 0 or not 0 < limit <= MAX_FIRST_PAGE:
+    if list_query.offset < 0 or not 0 < limit <= MAX_FIRST_PAGE:
         return None
-    order = "DESC" if wanted.sorts and wanted.sorts[0].is_descending else "ASC"
-    shown, clauses = "listed", ["true"]
-    if not wanted.filter.show_archived:
-        shown, clauses = "listed - archived", ["NOT archived"]
+    order = "DESC" if list_query.sorts and list_query.sorts[0].is_descending else "ASC"
+    total, clauses = "listed", ["true"]
+    if not list_query.filter.show_archived:
+        total, clauses = "listed - archived", ["NOT archived"]
     # Texts of their own: a plan that serves both would read all runs of all projects.
-    of_project = "true" if wanted.project_id is None else "project_id = $3"
+    of_project = "true" if list_query.project_id is None else "project_id = $3"
     query = f"""
-        SELECT (SELECT coalesce(sum({shown}), 0) FROM run_numbers WHERE {of_project}), {_LISTED}
+        SELECT (SELECT coalesce(sum({total}), 0) FROM run_numbers WHERE {of_project}), {_LISTED}
           FROM {_JOINED}
          WHERE r.id = ANY (ARRAY (
                SELECT id FROM runs WHERE {" AND ".join([*clauses, of_project])}
                 ORDER BY id {order} OFFSET $1 LIMIT $2))
          ORDER BY r.id {order}
     """
-    project = [] if wanted.project_id is None else [wanted.project_id]
-    found = await conn.fetch(query, wanted.offset, limit, *project)
-    if not found:
+    project = [] if list_query.project_id is None else [list_query.project_id]
+    records = await conn.fetch(query, list_query.offset, limit, *project)
+    if not records:
         return None
-    return [ListedRun(*row[1:]) for row in found], wanted.page(int(found[0][0]))
+    return [ListedRun(*row[1:]) for row in records], list_query.page(int(records[0][0]))
 
 
 async def list_items(conn: Conn, ids: Sequence[int]) -> list[ListedRun]:
     """Runs by their ids, in that order; deleted ones are left out."""
     query = f"SELECT {_LISTED} FROM {_JOINED} WHERE r.id = ANY ($1)"
-    found = {row["id"]: ListedRun(*row) for row in await conn.fetch(query, ids)}
-    return [found[i] for i in ids if i in found]
+    by_id = {row["id"]: ListedRun(*row) for row in await conn.fetch(query, ids)}
+    return [by_id[i] for i in ids if i in by_id]
 
 
 async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, RunRow]]:
@@ -130,8 +132,8 @@ async def list_versioned(conn: Conn, ids: Sequence[int]) -> list[tuple[str, RunR
                w.name AS workspace_name, (p.archived OR w.archived) AS parent_archived
           FROM {_JOINED} WHERE r.id = ANY ($1)
     """
-    found = [dict(row) for row in await conn.fetch(query, ids)]
-    return [(row.pop("version"), RunRow(**row)) for row in found]
+    records = [dict(row) for row in await conn.fetch(query, ids)]
+    return [(row.pop("version"), RunRow(**row)) for row in records]
 
 
 class ExperimentRun(msgspec.Struct, frozen=True):
@@ -162,5 +164,5 @@ async def list_members(
            AND ($3::int[] IS NULL OR e.workspace_id = ANY ($3))
          ORDER BY r.id
     """
-    seen = None if among is None else list(among)
-    return [ExperimentRun(*row) for row in await conn.fetch(query, ids, project_id, seen)]
+    workspace_ids = None if among is None else list(among)
+    return [ExperimentRun(*row) for row in await conn.fetch(query, ids, project_id, workspace_ids)]

@@ -169,8 +169,8 @@ async def insert_trials(conn: Conn, new: Sequence[NewTrial]) -> None:
 
 async def find_experiment_id(conn: Conn, trial_id: int) -> int | None:
     """The experiment of a trial."""
-    found = await conn.fetchval("SELECT experiment_id FROM trials WHERE id = $1", trial_id)
-    return None if found is None else int(found)
+    experiment_id = await conn.fetchval("SELECT experiment_id FROM trials WHERE id = $1", trial_id)
+    return None if experiment_id is None else int(experiment_id)
 
 
 async def find_trial(conn: Conn, trial_id: int) -> TrialRow | None:
@@ -242,8 +242,8 @@ async def list_trial_pages(conn: Conn, trial_ids: Sequence[int]) -> list[StoredT
 async def find_trial_id(conn: Conn, experiment_id: int, request_id: str) -> int | None:
     """The id of the trial that a search knows by its request id."""
     query = "SELECT id FROM trials WHERE experiment_id = $1 AND request_id = $2"
-    found: int | None = await conn.fetchval(query, experiment_id, request_id)
-    return found
+    trial_id: int | None = await conn.fetchval(query, experiment_id, request_id)
+    return trial_id
 
 
 async def list_known_ids(

@@ -60,19 +60,19 @@ async def planned_for_its_values(conn: Conn) -> AsyncIterator[None]:
     await conn.execute("COMMIT")
 
 
-async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[list[int], Page]:
+async def find_page(conn: Conn, table: TableSql, query: ListQuery) -> tuple[list[int], Page]:
     """Ids of the rows of a page, in order, and where the page lies.
 
     Raises:
         InvalidArgument: the offset lies before the first row, or the limit is negative.
     """
     async with planned_for_its_values(conn):
-        matches = await find_matches(conn, table, wanted)
+        matches = await find_matches(conn, table, query)
         quick = await _find_having(conn, matches)
         if quick is not None:
             return quick
         total, few = await _count(conn, matches)
-        page = wanted.page(total)
+        page = query.page(total)
         if page.start == page.end:
             return [], page
         if few is None:
@@ -80,39 +80,39 @@ async def find_page(conn: Conn, table: TableSql, wanted: ListQuery) -> tuple[lis
         else:
             listed = Composed(table, matches.column_ids)
             listed.add(f"{table.key} = ANY ({listed.add_value(few)}::int[])")
-        return await _page_ids(conn, table, listed, wanted.sorts, page), page
+        return await _page_ids(conn, table, listed, query.sorts, page), page
 
 
 class Matches(msgspec.Struct, frozen=True):
     """The query of a list, and the columns that were looked up for it."""
 
     table: TableSql
-    wanted: ListQuery
+    query: ListQuery
     column_ids: Mapping[str, Sequence[int]]
     experiments: Mapping[Condition, Sequence[int]]
 
     def composed(self, *, with_archived: bool = False) -> Composed:
         """The clauses of all that matches."""
-        table, wanted = self.table, self.wanted
-        composed = Composed(table, self.column_ids, wanted.project_id, self.experiments)
-        if wanted.project_id is not None:
+        table, query = self.table, self.query
+        composed = Composed(table, self.column_ids, query.project_id, self.experiments)
+        if query.project_id is not None:
             project = table.expressions["projectId"]
-            composed.add(f"{project} = {composed.add_value(wanted.project_id)}")
-        if wanted.workspace_ids is not None:
-            seen = composed.add_value(list(wanted.workspace_ids))
-            composed.add(f"{table.project} IN ({_PROJECTS_IN.format(seen)})")
-        if not (wanted.filter.show_archived or with_archived):
+            composed.add(f"{project} = {composed.add_value(query.project_id)}")
+        if query.workspace_ids is not None:
+            workspaces = composed.add_value(list(query.workspace_ids))
+            composed.add(f"{table.project} IN ({_PROJECTS_IN.format(workspaces)})")
+        if not (query.filter.show_archived or with_archived):
             composed.add(f"NOT {table.archived}")
-        composed.add_tree(wanted.filter.root)
+        composed.add_tree(query.filter.root)
         return composed
 
 
 async def find_matches(
-    conn: Conn, table: TableSql, wanted: ListQuery, named: Sequence[str] = ()
+    conn: Conn, table: TableSql, query: ListQuery, columns: Sequence[str] = ()
 ) -> Matches:
     """The query of all that matches, which may also read the columns that are named."""
-    column_ids = await _find_column_ids(conn, table, wanted, named)
-    return Matches(table, wanted, column_ids, await _look_up(conn, table, wanted))
+    column_ids = await _find_column_ids(conn, table, query, columns)
+    return Matches(table, query, column_ids, await _look_up(conn, table, query))
 
 
 async def _page_ids(
@@ -130,10 +130,10 @@ async def _count(conn: Conn, matches: Matches) -> tuple[int, list[int] | None]:
 
     Finding few rows may cost a look at all; it is then not done a second time for the page.
     """
-    table, root = matches.table, matches.wanted.filter.root
+    table, root = matches.table, matches.query.filter.root
     composed = matches.composed()
     if not root.children and table.totals:
-        return await _read_total(conn, matches.wanted, table.totals), None
+        return await _read_total(conn, matches.query, table.totals), None
     if root.children:
         query = f"SELECT {table.key} AS id {composed.where()} LIMIT {FEW + 1}"
         few = [row["id"] for row in await conn.fetch(query, *composed.values)]
@@ -143,16 +143,16 @@ async def _count(conn: Conn, matches: Matches) -> tuple[int, list[int] | None]:
     return int(total), None
 
 
-async def _read_total(conn: Conn, wanted: ListQuery, totals: str) -> int:
+async def _read_total(conn: Conn, list_query: ListQuery, totals: str) -> int:
     """The condition on which rows are counted as they come and go."""
-    shown = "listed" if wanted.filter.show_archived else "listed - archived"
+    total = "listed" if list_query.filter.show_archived else "listed - archived"
     query = f"""
-        SELECT coalesce(sum({shown}), 0) FROM {totals}
+        SELECT coalesce(sum({total}), 0) FROM {totals}
          WHERE ($1::int IS NULL OR project_id = $1)
            AND ($2::int[] IS NULL OR project_id IN ({_PROJECTS_IN.format("$2")}))
     """
-    seen = None if wanted.workspace_ids is None else list(wanted.workspace_ids)
-    return int(await conn.fetchval(query, wanted.project_id, seen))
+    workspace_ids = None if list_query.workspace_ids is None else list(list_query.workspace_ids)
+    return int(await conn.fetchval(query, list_query.project_id, workspace_ids))
 
 
 async def _find_having(conn: Conn, matches: Matches) -> tuple[list[int], Page] | None:
@@ -160,53 +160,55 @@ async def _find_having(conn: Conn, matches: Matches) -> tuple[list[int], Page] |
 
     It does not count archived rows, which must not be among them.
     """
-    table, wanted = matches.table, matches.wanted
-    condition = _only_condition(wanted.filter.root)
+    table, list_query = matches.table, matches.query
+    condition = _only_condition(list_query.filter.root)
     if condition is None or condition.column in table.expressions or table.name != "run":
         return None
-    if wanted.project_id is None or condition.operator == "isEmpty" or wanted.offset < 0:
+    if list_query.project_id is None or condition.operator == "isEmpty" or list_query.offset < 0:
         return None
-    if wanted.workspace_ids is not None:  # its way leads past the project's workspace
+    if list_query.workspace_ids is not None:  # its way leads past the project's workspace
         return None
-    sort = wanted.sorts[0] if wanted.sorts else Sort("id")
+    sort = list_query.sorts[0] if list_query.sorts else Sort("id")
     if sort.column != "id":
         return None
-    if not wanted.filter.show_archived:
+    if not list_query.filter.show_archived:
         hidden = matches.composed(with_archived=True)
         hidden.add(table.archived)
         if await conn.fetchval(f"SELECT EXISTS (SELECT {hidden.where()})", *hidden.values):
             return None
-    having = Composed(table, matches.column_ids, wanted.project_id)
-    most = "ALL" if wanted.limit < 0 else f"{wanted.limit or DEFAULT_LIMIT:d}"
+    having = Composed(table, matches.column_ids, list_query.project_id)
+    most = "ALL" if list_query.limit < 0 else f"{list_query.limit or DEFAULT_LIMIT:d}"
     query = f"""
         WITH h (id) AS MATERIALIZED ({having.runs_having(condition)})
         SELECT (SELECT count(*) FROM h),
                ARRAY (SELECT id FROM h ORDER BY id {"DESC" if sort.is_descending else "ASC"}
-                      OFFSET {wanted.offset:d} LIMIT {most})
+                      OFFSET {list_query.offset:d} LIMIT {most})
     """
     total, ids = await conn.fetchrow(query, *having.values)
-    return ids, wanted.page(total)
+    return ids, list_query.page(total)
 
 
-async def _look_up(conn: Conn, table: TableSql, wanted: ListQuery) -> dict[Condition, list[int]]:
+async def _look_up(
+    conn: Conn, table: TableSql, list_query: ListQuery
+) -> dict[Condition, list[int]]:
     """The experiments that meet conditions on experiments alone, where they are few.
 
     There are far fewer of them than runs, and nobody can know in advance how many match a
     condition on text: joined with all runs it was five times as slow.
     """
-    found: dict[Condition, list[int]] = {}
-    for condition in set(_conditions(wanted.filter.root)) if table.of_experiment else ():
+    ids_by_condition: dict[Condition, list[int]] = {}
+    for condition in set(_conditions(list_query.filter.root)) if table.of_experiment else ():
         if not table.is_of_experiments(condition.column):
             continue
         part = Composed(msgspec.structs.replace(table, source="experiments e", joins={}), {})
-        if wanted.project_id is not None:
-            part.add(f"e.project_id = {part.add_value(wanted.project_id)}")
+        if list_query.project_id is not None:
+            part.add(f"e.project_id = {part.add_value(list_query.project_id)}")
         part.add_tree(Group("and", [condition]))
         query = f"SELECT e.id {part.where()} LIMIT {FEW + 1}"
         ids = [row["id"] for row in await conn.fetch(query, *part.values)]
         if len(ids) <= FEW:
-            found[condition] = ids
-    return found
+            ids_by_condition[condition] = ids
+    return ids_by_condition
 
 
 def _only_condition(node: Group | Condition) -> Condition | None:
@@ -218,14 +220,16 @@ def _only_condition(node: Group | Condition) -> Condition | None:
 
 
 async def _find_column_ids(
-    conn: Conn, table: TableSql, wanted: ListQuery, named: Sequence[str]
+    conn: Conn, table: TableSql, list_query: ListQuery, columns: Sequence[str]
 ) -> dict[str, list[int]]:
     """Ids of the project's own columns that are named, also by a filter or a sort.
 
     A name has several in all projects.
     """
-    names = {c.column for c in _conditions(wanted.filter.root)} | {s.column for s in wanted.sorts}
-    names |= set(named)
+    names = {c.column for c in _conditions(list_query.filter.root)} | {
+        s.column for s in list_query.sorts
+    }
+    names |= set(columns)
     own = [name for name in names if name not in table.expressions]
     if not own:
         return {}
@@ -234,7 +238,7 @@ async def _find_column_ids(
          WHERE name = ANY ($1) AND ($2::int IS NULL OR project_id = $2)
          GROUP BY name
     """
-    return dict(await conn.fetch(query, own, wanted.project_id))
+    return dict(await conn.fetch(query, own, list_query.project_id))
 
 
 def _conditions(node: Group | Condition) -> Iterator[Condition]:

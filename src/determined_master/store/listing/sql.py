@@ -223,14 +223,14 @@ class Composed:
         metric = _metric_of(condition.column)
         if metric is not None:
             path = self.add_value([group_key(metric[0]), *metric[1:]])
-            found = f"o.summary_metrics #> {path}::text[]"
-            live = self._value_test(f"leaf_number({found})", f"({found} #>> '{{}}')", condition)
+            value = f"o.summary_metrics #> {path}::text[]"
+            live = self._value_test(f"leaf_number({value})", f"({value} #>> '{{}}')", condition)
             of_project = ""
             if self._project_id is not None:
                 of_project = f" AND y.project_id = {self.add_value(self._project_id)}"
             runs += (
                 " UNION ALL SELECT o.id FROM trials o JOIN runs y ON y.id = o.id"
-                f" WHERE o.ended_at IS NULL AND jsonb_typeof({found}) <> 'null'{live}{of_project}"
+                f" WHERE o.ended_at IS NULL AND jsonb_typeof({value}) <> 'null'{live}{of_project}"
             )
         return runs
 
@@ -250,8 +250,8 @@ class Composed:
         expression = self._table.expressions.get(column)
         if expression is not None:
             self._note(expression)
-            known = columns_of("run" if self._table.name == "run" else "experiment")[column]
-            return [f'({expression}) COLLATE "C"' if known.type == "TEXT" else expression]
+            column_type = columns_of("run" if self._table.name == "run" else "experiment")[column]
+            return [f'({expression}) COLLATE "C"' if column_type.type == "TEXT" else expression]
         run, alias = self._table.run_of_metric, self._join_value(column)
         metric = _metric_of(column)
         if metric is None:

@@ -62,7 +62,7 @@ async def list_unsent(
         SELECT line.*, pg_current_snapshot()::text AS snapshot
           FROM (SELECT * FROM late UNION ALL SELECT * FROM fresh) line ORDER BY line.id
     """
-    found = await conn.fetch(
+    rows = await conn.fetch(
         query,
         task_id,
         position.newest,
@@ -73,5 +73,5 @@ async def list_unsent(
         None if until is None else until.snapshot,
         None if until is None else until.newest,
     )
-    snapshot = found[0]["snapshot"] if found else position.snapshot
-    return [row_of({n: v for n, v in row.items() if n != "snapshot"}) for row in found], snapshot
+    snapshot = rows[0]["snapshot"] if rows else position.snapshot
+    return [row_of({n: v for n, v in row.items() if n != "snapshot"}) for row in rows], snapshot

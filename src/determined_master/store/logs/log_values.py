@@ -21,14 +21,14 @@ NO_RANK = -1
 
 def values_of(lines: Iterable[tuple[Any, ...]]) -> set[LogValue]:
     """The values of lines, which are given in the order of `task_logs.COPY_COLUMNS`."""
-    found: set[LogValue] = set()
+    log_values: set[LogValue] = set()
     for task_id, *values in set(map(_task_and_fields, lines)):
         for field, value in zip(_FIELDS, values, strict=True):
             if field == "rank_id":
-                found.add((task_id, field, str(NO_RANK if value is None else value)))
+                log_values.add((task_id, field, str(NO_RANK if value is None else value)))
             elif value is not None:
-                found.add((task_id, field, value))
-    return found
+                log_values.add((task_id, field, value))
+    return log_values
 
 
 async def insert_values(conn: Conn, values: Iterable[LogValue]) -> None:
@@ -54,11 +54,11 @@ async def list_values(conn: Conn, task_ids: Sequence[str]) -> dict[str, list[Any
     query = """
         SELECT DISTINCT field, value FROM log_values WHERE task_id = ANY ($1) ORDER BY field, value
     """
-    found: dict[str, list[Any]] = {f"{field}s": [] for field in _FIELDS}
+    by_field: dict[str, list[Any]] = {f"{field}s": [] for field in _FIELDS}
     for field, value in await conn.fetch(query, task_ids):
-        found[f"{field}s"].append(int(value) if field == "rank_id" else value)
-    found["rank_ids"].sort()
-    return found
+        by_field[f"{field}s"].append(int(value) if field == "rank_id" else value)
+    by_field["rank_ids"].sort()
+    return by_field
 
 
 async def delete_values(conn: Conn, task_ids: Sequence[str]) -> None:

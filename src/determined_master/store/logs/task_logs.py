@@ -30,19 +30,19 @@ COPY_COLUMNS = (
 
 
 async def copy_lines(
-    conn: Conn, lines: Sequence[tuple[Any, ...]], known: Set[LogValue] = frozenset()
+    conn: Conn, lines: Sequence[tuple[Any, ...]], stored: Set[LogValue] = frozenset()
 ) -> set[LogValue]:
     """Store lines given as tuples in the order of `COPY_COLUMNS`, and their values to filter by.
 
     Args:
         conn: where to write. Without a transaction, a failure may leave values without lines.
         lines: what to store.
-        known: values that are stored, so that they need no statement.
+        stored: values that are stored, so that they need no statement.
 
     Returns:
         The values that were not known; they are stored once the transaction has committed.
     """
-    values = values_of(lines) - known
+    values = values_of(lines) - stored
     if values:
         await insert_values(conn, values)
     await conn.copy_records_to_table("task_logs", records=lines, columns=COPY_COLUMNS)
@@ -62,7 +62,7 @@ async def insert_told(conn: Conn, task_id: str, key: str) -> bool:
 async def list_lines(
     conn: Conn,
     task_ids: Sequence[str],
-    wanted: LogFilter,
+    log_filter: LogFilter,
     *,
     beyond: int | None = None,
     until: int | None = None,
@@ -74,13 +74,13 @@ async def list_lines(
     Args:
         conn: where to read.
         task_ids: whose lines.
-        wanted: which of them.
+        log_filter: which of them.
         beyond: only lines after this id (before it, newest first).
         until: only lines up to this id (down to it, newest first).
         limit: at most so many.
         newest_first: the order.
     """
-    clauses, values = _clauses(wanted, 2)
+    clauses, values = _clauses(log_filter, 2)
     if beyond is not None:
         values.append(beyond)
         clauses.append(f"id {'<' if newest_first else '>'} ${len(values) + 1}")
@@ -102,9 +102,9 @@ async def list_lines(
 
 def row_of(row: Mapping[str, Any]) -> LogRow:
     """A line as it was written, with its escapes taken back."""
-    made = LogRow(**row)
-    log = original(made.log)
-    return made if log is made.log else msgspec.structs.replace(made, log=log)
+    line = LogRow(**row)
+    log = original(line.log)
+    return line if log is line.log else msgspec.structs.replace(line, log=log)
 
 
 async def find_slice_end(
@@ -121,24 +121,24 @@ async def find_slice_end(
             SELECT id FROM task_logs WHERE task_id = task.id{bound}
              ORDER BY id {order} OFFSET {size - 1} LIMIT 1) AS line
     """
-    found: int | None = await conn.fetchval(
+    slice_end: int | None = await conn.fetchval(
         query, task_ids, *(() if beyond is None else (beyond,))
     )
-    return found
+    return slice_end
 
 
 async def list_ids(
-    conn: Conn, task_ids: Sequence[str], wanted: LogFilter, *, between: tuple[int, int]
+    conn: Conn, task_ids: Sequence[str], log_filter: LogFilter, *, between: tuple[int, int]
 ) -> list[int]:
     """Numbers of wanted lines, above the first of these numbers and up to the other."""
-    clauses, values = _clauses(wanted, 4)
+    clauses, values = _clauses(log_filter, 4)
     where = "".join(f" AND {clause}" for clause in clauses)
     query = f"""
         SELECT coalesce(array_agg(id ORDER BY id), '{{}}') FROM task_logs
          WHERE task_id = ANY ($1) AND id > $2 AND id <= $3{where}
     """
-    found: list[int] = await conn.fetchval(query, task_ids, *between, *values)
-    return found
+    ids: list[int] = await conn.fetchval(query, task_ids, *between, *values)
+    return ids
 
 
 async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -> list[LogRow]:
@@ -166,7 +166,7 @@ async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:
             )
 
 
-def _clauses(wanted: LogFilter, first: int) -> tuple[list[str], list[Any]]:
+def _clauses(log_filter: LogFilter, first: int) -> tuple[list[str], list[Any]]:
     clauses: list[str] = []
     values: list[Any] = []
 
@@ -175,24 +175,24 @@ def _clauses(wanted: LogFilter, first: int) -> tuple[list[str], list[Any]]:
         clauses.append(clause.format(f"${len(values) + first - 1}"))
 
     for column, chosen in (
-        ("level", wanted.levels),
-        ("source", wanted.sources),
-        ("stdtype", wanted.stdtypes),
-        ("agent_id", wanted.agent_ids),
-        ("container_id", wanted.container_ids),
-        ("allocation_id", wanted.allocation_ids),
+        ("level", log_filter.levels),
+        ("source", log_filter.sources),
+        ("stdtype", log_filter.stdtypes),
+        ("agent_id", log_filter.agent_ids),
+        ("container_id", log_filter.container_ids),
+        ("allocation_id", log_filter.allocation_ids),
     ):
         if chosen:
             add(f"{column} = ANY ({{}})", list(chosen))
-    if wanted.rank_ids:
-        add("coalesce(rank_id, -1) = ANY ({})", list(wanted.rank_ids))
-    if wanted.after is not None:
-        add("logged_at > {}", wanted.after)
-    if wanted.before is not None:
-        add("logged_at < {}", wanted.before)
-    if wanted.search_text:
-        if wanted.is_regex:
-            add("log ~* {}", wanted.search_text)
+    if log_filter.rank_ids:
+        add("coalesce(rank_id, -1) = ANY ({})", list(log_filter.rank_ids))
+    if log_filter.after is not None:
+        add("logged_at > {}", log_filter.after)
+    if log_filter.before is not None:
+        add("logged_at < {}", log_filter.before)
+    if log_filter.search_text:
+        if log_filter.is_regex:
+            add("log ~* {}", log_filter.search_text)
         else:
-            add("position(lower({}) in lower(log)) > 0", wanted.search_text)
+            add("position(lower({}) in lower(log)) > 0", log_filter.search_text)
     return clauses, values

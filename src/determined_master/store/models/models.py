@@ -87,7 +87,7 @@ async def find_model(conn: Conn, name: str, *, is_locked: bool = False) -> Model
 
 async def list_models(
     conn: Conn,
-    wanted: ModelFilter,
+    model_filter: ModelFilter,
     *,
     sort: str,
     descending: bool,
@@ -111,15 +111,15 @@ async def list_models(
     """
     rows = await conn.fetch(
         query,
-        wanted.name,
-        wanted.description,
-        list(wanted.labels),
-        wanted.archived,
-        list(wanted.usernames),
-        list(wanted.user_ids),
-        list(wanted.workspace_ids),
-        list(wanted.workspace_names),
-        wanted.id,
+        model_filter.name,
+        model_filter.description,
+        list(model_filter.labels),
+        model_filter.archived,
+        list(model_filter.usernames),
+        list(model_filter.user_ids),
+        list(model_filter.workspace_ids),
+        list(model_filter.workspace_names),
+        model_filter.id,
         None if among is None else list(among),
     )
     return [ModelRow(**row) for row in rows]
@@ -130,8 +130,8 @@ async def update_model(conn: Conn, model_id: int, changes: dict[str, Any], at: d
 
     A name that is taken is a `UniqueViolationError`.
     """
-    known = ("name", "description", "metadata", "labels", "notes", "workspace_id", "archived")
-    names = [name for name in known if name in changes]
+    columns = ("name", "description", "metadata", "labels", "notes", "workspace_id", "archived")
+    names = [name for name in columns if name in changes]
     assignments = "".join(f", {name} = ${i}" for i, name in enumerate(names, start=3))
     query = f"UPDATE models SET updated_at = $2{assignments} WHERE id = $1"
     await conn.execute(query, model_id, at, *[changes[name] for name in names])
@@ -159,5 +159,5 @@ async def list_labels(
 async def find_workspace_id(conn: Conn, name: str | None, workspace_id: int | None) -> int | None:
     """The id of the workspace of that name or id; None when there is none."""
     query = "SELECT id FROM workspaces WHERE name = $1 OR id = $2"
-    found: int | None = await conn.fetchval(query, name, workspace_id)
-    return found
+    owner_workspace_id: int | None = await conn.fetchval(query, name, workspace_id)
+    return owner_workspace_id

@@ -103,8 +103,8 @@ async def update_version(
     conn: Conn, version_id: int, changes: dict[str, Any], at: datetime
 ) -> None:
     """Write a user's changes to name, comment, metadata, labels or notes."""
-    known = ("name", "comment", "metadata", "labels", "notes")
-    names = [name for name in known if name in changes]
+    columns = ("name", "comment", "metadata", "labels", "notes")
+    names = [name for name in columns if name in changes]
     assignments = "".join(f", {name} = ${i}" for i, name in enumerate(names, start=3))
     query = f"UPDATE model_versions SET updated_at = $2{assignments} WHERE id = $1"
     await conn.execute(query, version_id, at, *[changes[name] for name in names])

@@ -63,9 +63,9 @@ async def list_ended(
         SELECT (SELECT count(*) FROM ended), e.* FROM ended e
          ORDER BY ended_at DESC, type, entity_id LIMIT {limit:d}
     """
-    found = [dict(row) for row in await conn.fetch(query, user_id, since)]
-    counts = [row.pop("count") for row in found]
-    return int(max(counts, default=0)), [EndedRow(**row) for row in found]
+    records = [dict(row) for row in await conn.fetch(query, user_id, since)]
+    counts = [row.pop("count") for row in records]
+    return int(max(counts, default=0)), [EndedRow(**row) for row in records]
 
 
 async def list_submitted(conn: Conn, user_id: int, since: datetime) -> list[SubmittedDay]:
@@ -94,8 +94,8 @@ async def list_submitted(conn: Conn, user_id: int, since: datetime) -> list[Subm
 async def find_summed_until(conn: Conn, first: date) -> date:
     """The first day from `first` on that is not summed up yet."""
     query = "SELECT coalesce(max(day) + 1, $1::date) FROM usage_days WHERE day >= $1"
-    found: date = await conn.fetchval(query, first)
-    return found
+    summed_until: date = await conn.fetchval(query, first)
+    return summed_until
 
 
 async def list_used(
@@ -123,5 +123,5 @@ async def list_used(
                AND coalesce(a.ended_at, 'infinity') > $4::date::timestamp AT TIME ZONE 'UTC'
          GROUP BY d.day
     """
-    found = await conn.fetch(query, user_id, username, first, fresh, now)
-    return {row["day"]: float(row["seconds"]) for row in found}
+    rows = await conn.fetch(query, user_id, username, first, fresh, now)
+    return {row["day"]: float(row["seconds"]) for row in rows}

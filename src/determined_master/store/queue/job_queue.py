@@ -61,8 +61,8 @@ async def list_jobs(conn: Conn, job_ids: Iterable[str]) -> list[JobRow]:
 async def find_job_id(conn: Conn, experiment_id: int) -> str | None:
     """The job of an experiment."""
     query = "SELECT job_id::text FROM experiments WHERE id = $1"
-    found: str | None = await conn.fetchval(query, experiment_id)
-    return found
+    job_id: str | None = await conn.fetchval(query, experiment_id)
+    return job_id
 
 
 async def find_job_of_task(conn: Conn, task_id: str) -> str | None:

@@ -77,9 +77,9 @@ async def list_failed(
         SELECT (SELECT count(*) FROM failed), f.* FROM failed f
          ORDER BY ended_at DESC, type, entity_id LIMIT {limit:d}
     """
-    found = [dict(row) for row in await conn.fetch(query, user_id, since)]
-    counts = [row.pop("count") for row in found]
-    return int(max(counts, default=0)), [FailedRow(**row) for row in found]
+    records = [dict(row) for row in await conn.fetch(query, user_id, since)]
+    counts = [row.pop("count") for row in records]
+    return int(max(counts, default=0)), [FailedRow(**row) for row in records]
 
 
 async def find_projects(

@@ -43,5 +43,5 @@ async def list_visible(
          WHERE k.experiment_id IS NULL AND k.job_id = ANY ($1::uuid[])
            AND ($3::int[] IS NULL OR coalesce(g.workspace_id, i.workspace_id, 1) = ANY ($3))
     """
-    found = await conn.fetch(query, list(job_ids), experiments, tasks)
-    return {row["job_id"] for row in found}
+    rows = await conn.fetch(query, list(job_ids), experiments, tasks)
+    return {row["job_id"] for row in rows}

@@ -24,14 +24,14 @@ _ROWS = """
       FROM generic_tasks g JOIN tasks k ON k.id = g.task_id
       LEFT JOIN projects p ON p.id = g.project_id
 """
-_SEEN = "($1::int[] IS NULL OR coalesce(p.workspace_id, g.workspace_id) = ANY ($1))"
+_IS_VISIBLE = "($1::int[] IS NULL OR coalesce(p.workspace_id, g.workspace_id) = ANY ($1))"
 
 
 async def list_newest(
     conn: Conn, workspace_ids: Sequence[int] | None, limit: int
 ) -> list[ListedGenericTask]:
     """The newest tasks of some workspaces (None: of all)."""
-    query = f"{_ROWS} WHERE {_SEEN} ORDER BY k.started_at DESC, g.task_id LIMIT $2"
+    query = f"{_ROWS} WHERE {_IS_VISIBLE} ORDER BY k.started_at DESC, g.task_id LIMIT $2"
     return [ListedGenericTask(**row) for row in await conn.fetch(query, workspace_ids, limit)]
 
 
@@ -44,8 +44,8 @@ async def list_tree(
             SELECT task_id FROM generic_tasks WHERE task_id = $2
             UNION
             SELECT g.task_id FROM generic_tasks g JOIN down ON g.parent_id = down.task_id)
-        {_ROWS} WHERE g.task_id IN (SELECT task_id FROM down) AND {_SEEN}
+        {_ROWS} WHERE g.task_id IN (SELECT task_id FROM down) AND {_IS_VISIBLE}
          ORDER BY k.started_at, g.task_id LIMIT $3
     """
-    found = await conn.fetch(query, workspace_ids, root_id, limit)
-    return [ListedGenericTask(**row) for row in found]
+    rows = await conn.fetch(query, workspace_ids, root_id, limit)
+    return [ListedGenericTask(**row) for row in rows]

@@ -117,8 +117,8 @@ async def find_root(conn: Conn, task_id: str) -> str:
             SELECT g.task_id, g.parent_id FROM generic_tasks g JOIN up ON g.task_id = up.parent_id)
         SELECT task_id FROM up WHERE parent_id IS NULL
     """
-    found: str | None = await conn.fetchval(query, task_id)
-    return found or task_id
+    root: str | None = await conn.fetchval(query, task_id)
+    return root or task_id
 
 
 async def list_tree(conn: Conn, task_id: str) -> list[GenericTaskRow]:
@@ -139,8 +139,8 @@ async def find_context(conn: Conn, task_id: str) -> bytes | None:
         SELECT m.tgz FROM generic_tasks g JOIN model_definitions m ON m.digest = g.context
          WHERE g.task_id = $1
     """
-    found: bytes | None = await conn.fetchval(query, task_id)
-    return found
+    context: bytes | None = await conn.fetchval(query, task_id)
+    return context
 
 
 async def update_generic_tasks(

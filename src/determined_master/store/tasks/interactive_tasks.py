@@ -102,7 +102,9 @@ async def find_interactive_task(conn: Conn, task_id: str) -> InteractiveRow | No
     return InteractiveRow(**row) if row else None
 
 
-async def list_interactive_tasks(conn: Conn, wanted: TaskQuery) -> tuple[list[ListedTask], Page]:
+async def list_interactive_tasks(
+    conn: Conn, task_query: TaskQuery
+) -> tuple[list[ListedTask], Page]:
     """Those that match, a page of them, and where it lies among all that do.
 
     Tasks of deleted workspaces do not appear, also while they end.
@@ -111,22 +113,22 @@ async def list_interactive_tasks(conn: Conn, wanted: TaskQuery) -> tuple[list[Li
         InvalidArgument: the page begins before the first, or its length is negative.
     """
     values = (
-        wanted.kind,
-        wanted.ended_since,
-        list(wanted.users),
-        list(wanted.user_ids),
-        wanted.workspace_id,
-        None if wanted.among is None else list(wanted.among),
+        task_query.kind,
+        task_query.ended_since,
+        list(task_query.users),
+        list(task_query.user_ids),
+        task_query.workspace_id,
+        None if task_query.among is None else list(task_query.among),
     )
     total = await conn.fetchval(f"SELECT count(*) {_FROM} {_MATCHING}", *values)
-    page = page_of(total, wanted.offset, wanted.limit)
-    direction = "DESC" if wanted.descending else "ASC"
+    page = page_of(total, task_query.offset, task_query.limit)
+    direction = "DESC" if task_query.descending else "ASC"
     query = f"""
         SELECT {_LISTED} {_FROM} {_MATCHING}
-         ORDER BY {SORTS[wanted.sort]} {direction}, i.task_id {direction} OFFSET $7 LIMIT $8
+         ORDER BY {SORTS[task_query.sort]} {direction}, i.task_id {direction} OFFSET $7 LIMIT $8
     """
-    found = await conn.fetch(query, *values, page.start, page.end - page.start)
-    return [ListedTask(**row) for row in found], page
+    rows = await conn.fetch(query, *values, page.start, page.end - page.start)
+    return [ListedTask(**row) for row in rows], page
 
 
 async def list_unended(conn: Conn, workspace_id: int) -> list[str]:
@@ -168,8 +170,8 @@ async def find_context(conn: Conn, task_id: str) -> bytes | None:
         SELECT m.tgz FROM interactive_tasks i JOIN model_definitions m ON m.digest = i.context
          WHERE i.task_id = $1
     """
-    found: bytes | None = await conn.fetchval(query, task_id)
-    return found
+    context: bytes | None = await conn.fetchval(query, task_id)
+    return context
 
 
 async def update_activity(conn: Conn, task_id: str, at: datetime) -> None:

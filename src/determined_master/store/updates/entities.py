@@ -69,10 +69,10 @@ async def listen(conn: asyncpg.Connection[Any], news: Callable[[str, int], None]
 
 
 async def list_numbers(
-    conn: Conn, kind: EntityKind, wanted: EntityFilter, *, among: Sequence[int] | None
+    conn: Conn, kind: EntityKind, entity_filter: EntityFilter, *, among: Sequence[int] | None
 ) -> dict[int, int]:
     """The number of the last change of each wanted entity in these workspaces, by id."""
-    where, values = _where(kind, wanted, among)
+    where, values = _where(kind, entity_filter, among)
     query = f"SELECT e.id, e.seq FROM {_TABLES[kind]} WHERE {where} ORDER BY e.id"
     return {row["id"]: row["seq"] for row in await conn.fetch(query, *values)}
 
@@ -80,13 +80,13 @@ async def list_numbers(
 async def list_entities(
     conn: Conn,
     kind: EntityKind,
-    wanted: EntityFilter,
+    entity_filter: EntityFilter,
     ids: Sequence[int],
     *,
     among: Sequence[int] | None,
 ) -> list[dict[str, Any]]:
     """Those of these entities that are wanted and in these workspaces, by id."""
-    where, values = _where(kind, wanted, among)
+    where, values = _where(kind, entity_filter, among)
     query = f"""
         SELECT {_COLUMNS[kind]} FROM {_TABLES[kind]}
          WHERE {where} AND e.id = ANY (${len(values) + 1}::int[]) ORDER BY e.id
@@ -95,13 +95,13 @@ async def list_entities(
 
 
 def _where(
-    kind: EntityKind, wanted: EntityFilter, among: Sequence[int] | None
+    kind: EntityKind, entity_filter: EntityFilter, among: Sequence[int] | None
 ) -> tuple[str, list[Sequence[int] | None]]:
     """A condition, and the values of its arguments."""
-    names = [name for name, ids in wanted.filters.items() if ids]
+    names = [name for name, ids in entity_filter.filters.items() if ids]
     any_of = " OR ".join(
         f"{_FILTERS[kind][name]} = ANY (${n}::int[])" for n, name in enumerate(names, start=2)
     )
     workspace = _WORKSPACES[kind]
     where = f"($1::int[] IS NULL OR {workspace} = ANY ($1)) AND ({any_of})"
-    return where, [among, *(wanted.filters[name] for name in names)]
+    return where, [among, *(entity_filter.filters[name] for name in names)]

@@ -34,7 +34,7 @@ _THING = """
            COLLATE "default"
 """
 """The thing of the line `j` of the journal; no row after its deletion."""
-_SEEN = f"""
+_IS_VISIBLE = f"""
     EXISTS (SELECT FROM ({_THING}) thing
              WHERE CASE WHEN thing.experiment_id > 0
                         THEN $11::int[] IS NULL OR thing.workspace_id = ANY ($11)
@@ -56,7 +56,7 @@ async def plan_for_events(conn: Conn, statement_s: float) -> None:
     )
 
 
-async def list_events(conn: Conn, wanted: EventQuery) -> list[EventLine]:
+async def list_events(conn: Conn, event_query: EventQuery) -> list[EventLine]:
     """Events within a time, the newest first. Call after `plan_for_events`."""
     query = f"""
         WITH found AS MATERIALIZED (
@@ -71,7 +71,7 @@ async def list_events(conn: Conn, wanted: EventQuery) -> list[EventLine]:
                AND ($10::int = 0 OR j.cause LIKE 'request:' || $10 || ':%'
                     OR (j.cause = ANY ($9)
                         AND EXISTS (SELECT FROM ({_THING}) thing WHERE thing.user_id = $10)))
-               AND (($11::int[] IS NULL AND $12::int[] IS NULL) OR {_SEEN})
+               AND (($11::int[] IS NULL AND $12::int[] IS NULL) OR {_IS_VISIBLE})
              ORDER BY j.at DESC, j.kind DESC, j.id DESC, j.version DESC
              LIMIT $13)
         SELECT j.*, coalesce(thing.kind, j.kind) AS thing_kind,
@@ -85,16 +85,16 @@ async def list_events(conn: Conn, wanted: EventQuery) -> list[EventLine]:
     """
     rows = await conn.fetch(
         query,
-        wanted.after,
-        wanted.before,
-        *(wanted.cursor or (None, None, None, None)),
-        list(wanted.kinds),
-        wanted.acts_only,
+        event_query.after,
+        event_query.before,
+        *(event_query.cursor or (None, None, None, None)),
+        list(event_query.kinds),
+        event_query.acts_only,
         list(CREATIONS),
-        wanted.user_id,
-        wanted.experiment_workspaces,
-        wanted.task_workspaces,
-        wanted.limit,
+        event_query.user_id,
+        event_query.experiment_workspaces,
+        event_query.task_workspaces,
+        event_query.limit,
     )
     return [
         EventLine(
@@ -120,5 +120,5 @@ async def find_first_month(conn: Conn) -> date | None:
           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = 'journal'::regclass AND c.relname ~ '^journal_[0-9]{4}_[0-9]{2}$'
     """
-    found: date | None = await conn.fetchval(query)
-    return found
+    first_month: date | None = await conn.fetchval(query)
+    return first_month

@@ -86,8 +86,8 @@ async def insert_alert(
         )
         SELECT count(*) FROM chosen WHERE waiting >= $5
     """
-    given = now, trial_id, experiment_id, msgspec.to_builtins(alert), most_waiting
-    return int(await conn.fetchval(query, *given))
+    values = now, trial_id, experiment_id, msgspec.to_builtins(alert), most_waiting
+    return int(await conn.fetchval(query, *values))
 
 
 async def has_log_triggers(conn: Conn) -> bool:

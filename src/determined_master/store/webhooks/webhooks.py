@@ -29,8 +29,10 @@ async def list_webhooks(conn: Conn, *, among: Sequence[int] | None) -> list[Webh
 
 async def find_webhook(conn: Conn, webhook_id: int) -> WebhookRow | None:
     """One webhook."""
-    found = await _with_triggers(conn, await conn.fetch(f"{_SELECT} WHERE w.id = $1", webhook_id))
-    return found[0] if found else None
+    webhooks = await _with_triggers(
+        conn, await conn.fetch(f"{_SELECT} WHERE w.id = $1", webhook_id)
+    )
+    return webhooks[0] if webhooks else None
 
 
 async def _with_triggers(conn: Conn, rows: Iterable[Any]) -> list[WebhookRow]:
@@ -41,8 +43,8 @@ async def _with_triggers(conn: Conn, rows: Iterable[Any]) -> list[WebhookRow]:
     """
     triggers: dict[int, list[TriggerRow]] = {}
     for row in await conn.fetch(query, list(webhooks)):
-        made = TriggerRow(row["id"], row["type"], row["condition"])
-        triggers.setdefault(row["webhook_id"], []).append(made)
+        trigger = TriggerRow(row["id"], row["type"], row["condition"])
+        triggers.setdefault(row["webhook_id"], []).append(trigger)
     return [
         msgspec.structs.replace(row, triggers=triggers.get(row.id, ()))
         for row in webhooks.values()
@@ -57,8 +59,8 @@ async def count_webhooks(conn: Conn, workspace_id: int | None) -> int:
 
 async def find_owner(conn: Conn, workspace_id: int) -> int | None:
     """The owner of a workspace."""
-    found = await conn.fetchval("SELECT user_id FROM workspaces WHERE id = $1", workspace_id)
-    return None if found is None else int(found)
+    owner_id = await conn.fetchval("SELECT user_id FROM workspaces WHERE id = $1", workspace_id)
+    return None if owner_id is None else int(owner_id)
 
 
 async def next_id(conn: Conn) -> int:

@@ -32,8 +32,8 @@ async def list_bindings(conn: Conn, workspace_id: int) -> list[BindingRow]:
 async def find_namespace(conn: Conn, workspace_id: int, manager: str) -> str | None:
     """The namespace that a workspace is bound to in a manager's cluster."""
     query = "SELECT namespace FROM namespace_bindings WHERE workspace_id = $1 AND manager = $2"
-    found: str | None = await conn.fetchval(query, workspace_id, manager)
-    return found
+    namespace: str | None = await conn.fetchval(query, workspace_id, manager)
+    return namespace
 
 
 async def upsert_binding(conn: Conn, workspace_id: int, manager: str, namespace: str) -> None:
@@ -112,5 +112,5 @@ async def list_unbound(conn: Conn, managers: Sequence[str]) -> list[int]:
 async def find_made(conn: Conn, manager: str, workspace_id: int) -> str | None:
     """The namespace that was made for a workspace: renaming the workspace does not change it."""
     query = "SELECT namespace FROM made_namespaces WHERE manager = $1 AND workspace_id = $2"
-    found: str | None = await conn.fetchval(query, manager, workspace_id)
-    return found
+    namespace: str | None = await conn.fetchval(query, manager, workspace_id)
+    return namespace

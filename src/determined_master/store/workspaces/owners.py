@@ -132,5 +132,5 @@ async def find_workspaces(conn: Conn, thing: Thing, names: Sequence[str]) -> dic
     keys = [key for key in stored.values() if key is not None]
     if not keys:
         return {}
-    found = {row["key"]: row["workspace_id"] or 0 for row in await conn.fetch(search.query, keys)}
-    return {name: found[key] for name, key in stored.items() if key in found}
+    by_key = {row["key"]: row["workspace_id"] or 0 for row in await conn.fetch(search.query, keys)}
+    return {name: by_key[key] for name, key in stored.items() if key in by_key}

@@ -86,15 +86,15 @@ async def list_projects(
            AND ($3::text IS NULL OR p.key = $3) AND ($4::int[] IS NULL OR p.id = ANY ($4))
          ORDER BY p.id
     """
-    found = await conn.fetch(query, workspace_id, project_id, key, ids)
-    return [ProjectRow(**row) for row in found]
+    rows = await conn.fetch(query, workspace_id, project_id, key, ids)
+    return [ProjectRow(**row) for row in rows]
 
 
 async def lock_project(conn: Conn, project_id: int) -> ProjectRow | None:
     """One project, locked until the transaction ends."""
     await conn.execute("SELECT FROM projects WHERE id = $1 FOR UPDATE", project_id)
-    found = await list_projects(conn, project_id=project_id)
-    return found[0] if found else None
+    projects = await list_projects(conn, project_id=project_id)
+    return projects[0] if projects else None
 
 
 async def find_place(conn: Conn, project_id: int, *, is_held: bool = False) -> ProjectRef | None:

@@ -26,7 +26,7 @@ COLUMNS = frozenset(
 )
 """The columns that can be set and changed."""
 
-_SHOWN = """
+_LISTED = """
     SELECT w.id, w.name, w.user_id, u.username, w.archived, w.immutable, w.state,
            w.error_message, w.agent_uid, w.agent_gid, w.agent_user, w.agent_group,
            w.checkpoint_storage, w.default_compute_pool, w.default_aux_pool, n.pinned_at,
@@ -46,16 +46,16 @@ async def list_workspaces(
 ) -> list[WorkspaceRow]:
     """Workspaces by id, all or those among these; pins are those of the viewer."""
     if among is None:
-        rows = await conn.fetch(f"{_SHOWN} ORDER BY w.id", viewer_id)
+        rows = await conn.fetch(f"{_LISTED} ORDER BY w.id", viewer_id)
     else:
-        query = f"{_SHOWN} WHERE w.id = ANY ($2) ORDER BY w.id"
+        query = f"{_LISTED} WHERE w.id = ANY ($2) ORDER BY w.id"
         rows = await conn.fetch(query, viewer_id, list(among))
     return [WorkspaceRow(**row) for row in rows]
 
 
 async def find_workspace(conn: Conn, workspace_id: int, viewer_id: int) -> WorkspaceRow | None:
     """The workspace of that id; the pin is that of the viewer."""
-    row = await conn.fetchrow(f"{_SHOWN} WHERE w.id = $2", viewer_id, workspace_id)
+    row = await conn.fetchrow(f"{_LISTED} WHERE w.id = $2", viewer_id, workspace_id)
     return WorkspaceRow(**row) if row else None
 
 
