@@ -88,8 +88,16 @@ class Choices(NamedTuple):
     """The error for any other type."""
 
 
-def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> Iterator[Option]:
-    """Yield all options of a struct and of its nested structs, in order."""
+@functools.cache
+def options(cls: type[msgspec.Struct], path: tuple[str, ...] = ()) -> tuple[Option, ...]:
+    """Return all options of a struct and of its nested structs, in order.
+
+    They are found once a struct: msgspec evaluates the annotations of all fields each time.
+    """
+    return tuple(_options_of(cls, path))
+
+
+def _options_of(cls: type[msgspec.Struct], path: tuple[str, ...]) -> Iterator[Option]:
     for field, defined in zip(fields_of(cls), msgspec.structs.fields(cls), strict=True):
         inner, doc, extra = unwrap(field.type)
         here = (*path, field.encode_name)

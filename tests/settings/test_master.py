@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.certificates import Authority
 from tests.covers import covers
@@ -27,6 +28,16 @@ def test_a_flag_wins_over_a_variable_over_the_file_over_the_default(tmp_path: Pa
     assert settings.log.level == "debug"
     assert settings.tensorboard_timeout == 5
     assert settings.launch_error is True
+
+
+def test_settings_that_are_read_again_evaluate_no_annotation_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(tmp_path, "port: 9001")
+    evaluated: list[type] = []
+    monkeypatch.setattr(msgspec.structs, "fields", evaluated.append)
+    assert read(tmp_path, "port: 9002").port == 9002
+    assert evaluated == []
 
 
 def test_an_empty_variable_is_none(tmp_path: Path) -> None:
