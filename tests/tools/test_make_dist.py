@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web_ui_files import write_web_ui
+from tests.packaged_tree import write_packaged_tree
+from tools.lock_files import WHOLE, path_of
 from tools.make_dist import SUMS, WEB_UI, CannotRelease, clean_commit, make
 
 from determined.cli.deploy.kubernetes.helm import find_helm
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
-ROOT = Path(__file__).parents[2]
 NAMES = {
     *("determined-1.0.0-beta.1.tgz", "determined-1.0.0-beta.1.tgz.cdx.json", SUMS),
     *("determined_platform-1.0.0b1.tar.gz", "determined_platform-1.0.0b1.tar.gz.cdx.json"),
@@ -36,17 +36,13 @@ def git(root: Path, *arguments: str) -> None:
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A repository of what a wheel has, with a small web UI that git ignores."""
-    root = tmp_path_factory.mktemp("checkout")
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
-        shutil.copy(ROOT / name, root)
-    ignore = shutil.ignore_patterns("__pycache__", "*.js", "*.css", "*.html", "*.svg", "*.woff2")
-    for name in ("docs", "deploy", "examples", "requirements", "src", "tools"):
-        shutil.copytree(ROOT / name, root / name, ignore=ignore)
-    shutil.rmtree(root / WEB_UI, ignore_errors=True)
+    root = write_packaged_tree(tmp_path_factory.mktemp("checkout"))
+    lock = path_of(WHOLE, root)
+    lock.parent.mkdir()
+    shutil.copy(path_of(WHOLE), lock)
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "a release")
-    write_web_ui(root / WEB_UI)
     yield root
     shutil.rmtree(root)
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.web_ui_files import write_web_ui
+from tests.packaged_tree import write_packaged_tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
-ROOT = Path(__file__).parents[2]
 INSIDE = "determined_master/webui"
 FILES = (
     "index.html",
@@ -31,24 +28,7 @@ FILES = (
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone, as far as packages need it, with a built web UI that git ignores."""
-    made = tmp_path_factory.mktemp("clone")
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
-        shutil.copy(ROOT / name, made)
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        build = tomllib.load(file)["tool"]["hatch"]["build"]
-    for name in build["targets"]["wheel"]["force-include"]:
-        if (ROOT / name).is_dir():  # the files lie in src
-            shutil.copytree(ROOT / name, made / name)
-    shutil.copytree(
-        ROOT / "src", made / "src", ignore=shutil.ignore_patterns("__pycache__", "webui")
-    )
-    shutil.copytree(
-        ROOT / "src/determined_master/api/webui", made / "src/determined_master/api/webui"
-    )
-    hook = Path(build["hooks"]["custom"]["path"])
-    (made / hook.parent).mkdir()
-    shutil.copy(ROOT / hook, made / hook)
-    write_web_ui(made / "src" / INSIDE)
+    made = write_packaged_tree(tmp_path_factory.mktemp("clone"))
     (made / "webui" / "node_modules").mkdir(parents=True)
     (made / "webui" / "package.json").write_text("{}")
     (made / "webui" / "node_modules" / "big.js").write_text("of a package")
