@@ -1,11 +1,25 @@
-"""A pytest plugin that writes down which collected tests carry which marks of `covers`."""
+"""Which tests carry which marks of `covers`: of those collected, and as a plugin of pytest."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+Listing = dict[str, dict[str, list[str]]]
+"""Reference -> row -> names of tests."""
+
+
+def listing_of(items: Iterable[pytest.Item]) -> Listing:
+    listing: Listing = {}
+    for item in items:
+        for mark in item.iter_markers("covers"):
+            name, *rows = mark.args
+            for row in rows:
+                listing.setdefault(name, {}).setdefault(row, []).append(item.nodeid)
+    return listing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -15,10 +29,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Write the listing."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for item in session.items:
-        for mark in item.iter_markers("covers"):
-            name, *rows = mark.args
-            for row in rows:
-                found.setdefault(name, {}).setdefault(row, []).append(item.nodeid)
-    Path(session.config.getoption("--covers-listing")).write_text(json.dumps(found))
+    path = Path(session.config.getoption("--covers-listing"))
+    path.write_text(json.dumps(listing_of(session.items)))

@@ -5,32 +5,52 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.covers import REFERENCES, covers, is_of, reference
+from tests.covers_listing import Listing, listing_of
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in REFERENCES.glob("*.json"))
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
-    """Reference -> row -> tests that carry its mark, from a collection of all that use marks."""
+def marked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Listing:
+    """Marks of all tests: of those of this run, and from a collection of the other files."""
     pattern = "covers\\(|" + "|".join(f"{name} [0-9a-z]" for name in NAMES)
     files = subprocess.run(
         ["git", "grep", "-lE", "--untracked", pattern, "--", "tests/*.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
-    found = tmp_path_factory.mktemp("covers") / "found.json"
-    tests = [f for f in files if Path(f).name.startswith("test_")]
+    items = request.session.items if is_whole(request.config) else []
+    here = {item.nodeid.partition("::")[0] for item in items}
+    others = [f for f in files if Path(f).name.startswith("test_") and f not in here]
+    listing = listing_of(items)
+    if others:
+        for name, rows in collected(others, tmp_path_factory.mktemp("covers")).items():
+            for row, tests in rows.items():
+                listing.setdefault(name, {}).setdefault(row, []).extend(tests)
+    return listing
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether a run has all tests of its files. Those for browsers cover no row."""
+    is_selected = config.option.keyword or any("::" in argument for argument in config.args)
+    return not is_selected and config.option.markexpr in ("", "not browser")
+
+
+def collected(files: Sequence[str], folder: Path) -> Listing:
+    """The marks of some files, whose tests another process collects."""
+    path = folder / "listing.json"
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
-    collected = subprocess.run(
-        [*command, "-p", "tests.covers_listing", "--covers-listing", str(found), *tests],
+    done = subprocess.run(
+        [*command, "-p", "tests.covers_listing", "--covers-listing", str(path), *files],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert collected.returncode == 0, collected.stdout + collected.stderr
-    listing: dict[str, dict[str, list[str]]] = json.loads(found.read_text())
+    assert done.returncode == 0, done.stdout + done.stderr
+    listing: Listing = json.loads(path.read_text())
     return listing
 
 

@@ -129,7 +129,7 @@ def misunderstood(words: list[str]) -> str:
     """
     while words and words[0].startswith("-"):
         words = words[2:]  # -u USER, -m ADDRESS
-    parser = build_parser(nouns.load(words[0])) if words else build_parser(None)
+    parser = parser_of(words[0] if words else "")
     while words and (known := children(parser)) and not words[0].startswith(("-", "…")):
         names = re.split(r"[|/,]", words[0].strip("{}"))
         if not set(names) <= known.keys():
@@ -140,6 +140,11 @@ def misunderstood(words: list[str]) -> str:
     given = {option for word in words for option in re.findall(r"^\[?(--[a-z][\w-]+)", word)}
     unknown = given - parser._option_string_actions.keys()
     return f"there is no option {', '.join(sorted(unknown))}" if unknown else ""
+
+
+@cache
+def parser_of(noun: str) -> argparse.ArgumentParser:
+    return build_parser(nouns.load(noun) if noun else None)
 
 
 def children(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

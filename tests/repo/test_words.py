@@ -8,7 +8,9 @@ import re
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -59,19 +61,34 @@ HOUSES = ("determined_master", "determined_agent", "determined_wire", "determine
 PLAIN_PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "examples/**/*.md")
 
 
-def modules(house: str) -> Iterator[Path]:
-    for path in sorted((SOURCE / house).rglob("*.py")):
-        if GENERATED_MARK not in path.read_text()[:400]:
-            yield path
+@cache
+def modules(house: str) -> tuple[Path, ...]:
+    paths = sorted((SOURCE / house).rglob("*.py"))
+    return tuple(path for path in paths if GENERATED_MARK not in path.read_text()[:400])
+
+
+class Names(NamedTuple):
+    """What a module defines."""
+
+    public_classes: list[str]
+    defined: list[str]
+    """Classes, functions, parameters and variables."""
+
+
+@cache
+def names_of(path: Path) -> Names:
+    """The names of a module, for several tests: to parse all modules takes seconds."""
+    tree = ast.parse(path.read_text())
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return Names([n for n in classes if not n.startswith("_")], list(defined_names(tree)))
 
 
 @pytest.mark.parametrize("house", HOUSES)
 def test_no_public_class_name_stands_twice_in_one_tree(house: str) -> None:
     found = defaultdict(list)
     for path in modules(house):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(str(path.relative_to(SOURCE)))
+        for name in names_of(path).public_classes:
+            found[name].append(str(path.relative_to(SOURCE)))
     assert {n: p for n, p in found.items() if len(p) > 1 and n not in WIRE_NAMES} == {}
 
 
@@ -90,9 +107,9 @@ def test_modules_are_named_by_standard_terms(house: str) -> None:
     assert named == []
 
 
-def defined_names(path: Path) -> Iterator[str]:
+def defined_names(tree: ast.Module) -> Iterator[str]:
     """Names of classes, functions, parameters and variables that a module defines."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
                 yield name
@@ -106,12 +123,14 @@ def is_participle(name: str) -> bool:
 
 @pytest.mark.parametrize("house", HOUSES)
 def test_no_more_values_are_named_by_a_participle_alone(house: str) -> None:
-    count = sum(is_participle(name) for path in modules(house) for name in defined_names(path))
+    count = sum(is_participle(name) for path in modules(house) for name in names_of(path).defined)
     assert count <= MAX_PARTICIPLES[house], "name the value by what it is"
 
 
 def test_no_more_bounds_are_named_otherwise_than_max() -> None:
-    names = (name for house in HOUSES for path in modules(house) for name in defined_names(path))
+    names = (
+        name for house in HOUSES for path in modules(house) for name in names_of(path).defined
+    )
     count = sum(re.match(r"_?(MOST|LONGEST)(_|$)", name) is not None for name in names)
     assert count <= MAX_UNEVEN_BOUNDS, "name a bound MAX_..."
 
