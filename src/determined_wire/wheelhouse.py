@@ -1,8 +1,15 @@
-"""A directory of wheels from which machines install without a package index."""
+"""A directory of wheels from which machines install without a package index.
+
+    python -m determined_wire.wheelhouse DIRECTORY ARCHIVE EXTRA...
+
+writes those that extras need into a tar archive, which is not there yet. Only the standard library
+is used, so this works where the servers' own requirements are not installed.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import sys
 import tarfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -99,3 +106,16 @@ def _digest(path: Path, changed_ns: int, size: int) -> str:
         while piece := file.read(_CHUNK):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def _main(directory: str, target: str, *extras: str) -> None:
+    try:
+        paths = files(Path(directory), extras)
+        with open(target, "xb") as file:
+            file.writelines(archive(paths))
+    except (BadWheelhouseError, OSError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

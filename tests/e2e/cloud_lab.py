@@ -168,7 +168,7 @@ class CloudLab:
         done = machine.run(f'{head}{fetched}if [ "$(cat "$settings/installed"{rest}')
         assert call, "the call of the fetch"
         assert done.returncode == 1
-        assert "the wheel in the bucket was changed" in done.stdout
+        assert f"{name} in the bucket was changed" in done.stdout
         assert not (settings / name).exists()
         (settings / name).write_bytes(stored)
         (settings / "installed").write_text(known)

@@ -6,7 +6,6 @@ real master, real agents and a real Docker.
 
 from __future__ import annotations
 
-import base64
 import re
 import shutil
 from collections.abc import Iterator
@@ -65,12 +64,8 @@ class AwsLab(CloudLab):
         return made
 
     def script(self, instance: str) -> str:
-        """The script in the user data of an instance."""
-        found = self.aws.client("ec2").describe_instance_attribute(
-            InstanceId=instance, Attribute="userData"
-        )
-        text = base64.b64decode(found["UserData"]["Value"]).decode()
-        return text[text.index("#!/bin/bash") :].partition("\n--determined--")[0]
+        """The script in the user data of an instance, unpacked."""
+        return unpacked(self.aws.user_script(instance))
 
     def instances(self) -> dict[str, str]:
         """Ids of machines that are not gone, with their names."""
@@ -151,7 +146,7 @@ def test_an_account_gets_a_cluster_that_trains_over_a_lost_machine_and_leaves_no
         experiment = cluster.submit(config({}), {"train.py": MODEL})
         [first] = until(lambda: lab.instances().keys() - {master}, what="a machine for the trial")
         journal = 'cloudwatch --group /determined/lab/journald --stream "$agent_id" --region'
-        assert journal in unpacked(lab.script(first))
+        assert journal in lab.script(first)
         second = _train_until_taken_back(lab, cluster, experiment, master, first)
         with metadata_service() as metadata:
             lab.boot_agent(second, metadata)

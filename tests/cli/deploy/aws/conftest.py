@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import copy
 import functools
@@ -31,7 +32,7 @@ from tests.cli.deploy.wheel_once import copy_wheel
 from werkzeug.serving import make_server
 
 from determined.cli.deploy.aws import stack
-from determined.cli.deploy.aws import up as up_module
+from determined.cli.deploy.cloud import wheel
 
 REGION = "us-west-2"
 CANONICAL = "099720109477"
@@ -78,6 +79,14 @@ class Aws:
             made = boto3.client(service, region_name=REGION, endpoint_url=self.url)
             self._clients[service] = made
         return self._clients[service]
+
+    def user_script(self, instance: str) -> str:
+        """The script in the user data of a machine, as it unpacks itself."""
+        attribute = self.client("ec2").describe_instance_attribute(
+            InstanceId=instance, Attribute="userData"
+        )
+        text = base64.b64decode(attribute["UserData"]["Value"]).decode()
+        return text[text.index("#!/bin/bash") :].partition("\n--determined--")[0]
 
 
 @contextlib.contextmanager
@@ -150,7 +159,7 @@ def _products(account: Aws, asked: dict[str, Any]) -> bytes:
 def aws(home: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """An account, and commands that wait for it as briefly as can be."""
     monkeypatch.setattr(stack, "PAUSE_S", 0.05)
-    monkeypatch.setattr(up_module, "build_wheel", copy_wheel)
+    monkeypatch.setattr(wheel, "build_wheel", copy_wheel)
     monkeypatch.setattr(botocore.session, "create_loader", loader_of)
     with account_of_aws(monkeypatch) as account:
         yield account

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.backends.cloud.start_of_machine import unpacked
 from tests.cli.conftest import Det
 from tests.cli.deploy.aws.conftest import REGION, Aws
 
@@ -58,12 +59,7 @@ def test_the_wheel_lies_where_the_machine_looks_for_it(det: Det, aws: Aws) -> No
     (bucket,) = s3.list_buckets()["Buckets"]
     (wheel,) = s3.list_objects_v2(Bucket=bucket["Name"])["Contents"]
     (master,) = machines(aws, "running")
-    data = aws.client("ec2").describe_instance_attribute(
-        InstanceId=master["InstanceId"], Attribute="userData"
-    )["UserData"]["Value"]
-    import base64
-
-    script = base64.b64decode(data).decode()
+    script = unpacked(aws.user_script(master["InstanceId"]))
     assert wheel["Key"].startswith("deploy/")
     assert f"'{wheel['Key'].removeprefix('deploy/')}'" in script
     content = s3.get_object(Bucket=bucket["Name"], Key=wheel["Key"])["Body"].read()

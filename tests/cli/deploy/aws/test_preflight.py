@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import pytest
 from moto.servicequotas.models import ServiceQuotasBackend
+from tests.backends.cloud.start_of_machine import unpacked
 from tests.cli.conftest import Det, Outcome
 from tests.cli.deploy.aws.conftest import (
     ARM_DRIVERS,
@@ -139,7 +139,7 @@ def test_each_machine_boots_an_image_for_its_processors_and_gpus(
     [reservation] = aws.client("ec2").describe_instances()["Reservations"]
     [master] = reservation["Instances"]
     assert master["ImageId"] == images[0]
-    text = user_data(aws, master["InstanceId"])
+    text = unpacked(aws.user_script(master["InstanceId"]))
     found = [line.partition("image_id: ")[2] for line in text.splitlines() if "image_id:" in line]
     assert tuple(found) == images[1:]
 
@@ -153,15 +153,8 @@ def test_the_master_gets_the_gpus_of_types_that_it_may_not_know(
     done = det(*UP, "simple", NAMED, kind)
     assert done.status == 0, done.err
     [reservation] = aws.client("ec2").describe_instances()["Reservations"]
-    text = user_data(aws, reservation["Instances"][0]["InstanceId"])
+    text = unpacked(aws.user_script(reservation["Instances"][0]["InstanceId"]))
     assert f"instance_type: {kind}\n      instance_slots: {slots}\n" in text
-
-
-def user_data(aws: Aws, instance: str) -> str:
-    attribute = aws.client("ec2").describe_instance_attribute(
-        InstanceId=instance, Attribute="userData"
-    )
-    return base64.b64decode(attribute["UserData"]["Value"]).decode()
 
 
 def test_an_image_of_other_processors_is_refused(det: Det, aws: Aws) -> None:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import urllib.request
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from ruamel.yaml import YAML
+from tests.backends.cloud.start_of_machine import unpacked
 from tests.cli.conftest import Det
 
 from determined.cli.deploy.aws.boot import MAX_BYTES
 from determined.cli.deploy.aws.master_config import TEMPLATE
 from determined.cli.deploy.aws.options import ELSEWHERE, TYPES
+from determined.cli.deploy.cloud import aws_fetch
 from determined_master.settings.master import load
 
 UP = ("deploy", "aws", "up", "--cluster-id", "lab", "--keypair", "ops")
@@ -91,7 +98,7 @@ def script_of(whole: dict[str, Any]) -> str:
     data: str = Filled(whole).value(whole["Resources"]["Master"]["Properties"]["UserData"])
     assert len(data.encode()) <= MAX_BYTES
     start = data.index("#!/bin/bash")
-    return data[start : data.index("--determined--")]
+    return unpacked(data[start : data.index("\n--determined--")])
 
 
 def settings_of(whole: dict[str, Any], directory: Path) -> Any:
@@ -243,6 +250,34 @@ def test_the_template_of_the_configuration_can_be_changed(det: Det, tmp_path: Pa
     refused = det(*UP, "--dry-run", "--master-config-template-path", str(path))
     assert refused.status == 1
     assert "unknown variable ${prot}; known are" in refused.err
+    path.write_text(f"webhooks: {Random(1).randbytes(12_000).hex()}\n")
+    refused = det(*UP, "--dry-run", "--master-config-template-path", str(path))
+    assert refused.status == 1
+    assert "packed, and AWS takes 16384: shorten --master-config-template-path" in refused.err
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_user_data_has_room_for_long_settings(det: Det, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "master.yaml"
+    path.write_text(TEMPLATE + "# a comment of an admin, about this cluster\n" * 1_000)
+    words = ("--deployment-type", kind, "--master-config-template-path", str(path), *MANY)
+    whole = stack(det, *words)
+    data = Filled(whole).value(whole["Resources"]["Master"]["Properties"]["UserData"])
+    assert len(data.encode()) <= MAX_BYTES * 3 // 4
+
+
+def test_the_machine_signs_its_requests_as_aws_asks() -> None:
+    url = "https://det-lab.s3.us-west-2.amazonaws.com/deploy/0ab/determined-1.0.whl"
+    keys, now = ("AKID", "s3cret", "t0ken"), "20261130T030000Z"
+    own = urllib.request.Request(url, b"{}", {"X-Amz-Target": "secretsmanager.GetSecretValue"})
+    aws_fetch.sign(own, "us-west-2", "s3", keys, now)
+    theirs = AWSRequest("POST", url, data=b"{}", headers=dict(own.header_items()))
+    del theirs.headers["Authorization"]
+    theirs.context["timestamp"] = now
+    signer = S3SigV4Auth(Credentials(*keys), "s3", "us-west-2")
+    canonical = signer.canonical_request(theirs)
+    signature = signer.signature(signer.string_to_sign(theirs, canonical), theirs)
+    assert own.get_header("Authorization").rpartition("Signature=")[2] == signature
 
 
 @pytest.mark.parametrize(

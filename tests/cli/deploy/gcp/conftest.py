@@ -15,7 +15,8 @@ from tests.backends.cloud.google_project import GoogleProject
 from tests.backends.cloud.http_servers import Quiet, serving
 from tests.cli.deploy.wheel_once import copy_wheel
 
-from determined.cli.deploy.gcp import calls, rights, up
+from determined.cli.deploy.cloud import wheel
+from determined.cli.deploy.gcp import calls, rights
 
 PROJECT = "lab-1"
 
@@ -69,7 +70,7 @@ def gcp(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleProject]:
     """A project, and commands that wait for it as briefly as can be."""
     for module in (calls, rights):
         monkeypatch.setattr(module, "PAUSE_S", 0.01)
-    monkeypatch.setattr(up, "build_wheel", copy_wheel)
+    monkeypatch.setattr(wheel, "build_wheel", copy_wheel)
     with project_of_gcp(monkeypatch, home) as project:
         yield project
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+import base64
+import json
+import pathlib
+import zlib
+from typing import Any, Dict, List
 
 from determined.cli import errors
 from determined.cli.deploy.aws import data, master_config
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.secret import name_of
-from determined.cli.deploy.cloud.boot import CloudParts, script
-from determined.cli.deploy.cloud.wheel import locked
+from determined.cli.deploy.cloud import aws_fetch
+from determined.cli.deploy.cloud.boot import CloudParts, files_of, script
+from determined.cli.deploy.cloud.master_config import VARIABLE
+from determined.cli.deploy.cloud.wheel import Keys
 
 MAX_BYTES = 16_384
 """Of user data, as AWS bounds it."""
@@ -30,26 +36,9 @@ Content-Type: text/x-shellscript; charset="utf-8"
 """
 """By default cloud-init runs a script at the first start alone. An upgrade is another script and a
 restart."""
-_FETCH = """\
-import json, pathlib, sys, time
-import boto3, botocore.exceptions
-region, bucket, wheel, secret, place = sys.argv[1:]
-place = pathlib.Path(place)
-s3 = boto3.client("s3", region_name=region)
-known = place / "installed"
-is_there = known.exists() and known.read_text().strip() == wheel
-# `det deploy aws up` uploads it while this machine boots.
-for pause in [] if is_there else [5.0] * 120 + [0.0]:
-    try:
-        s3.download_file(bucket, "deploy/" + wheel, str(place / wheel.rpartition("/")[2]))
-        break
-    except botocore.exceptions.ClientError as error:
-        if not pause:
-            sys.exit(f"determined: no {wheel} in {bucket}: {error}")
-        time.sleep(pause)
-found = boto3.client("secretsmanager", region_name=region).get_secret_value(SecretId=secret)
-values = json.loads(found["SecretString"])
-"""
+_FETCH = "\nvalues, place = fetch(*sys.argv[1:])\n"
+EXTRAS = ("base", "master", "aws", "storage")
+"""Of the master's machine."""
 _DISK = """\
 # The one without parts that no reboot empties.
 disk=
@@ -61,46 +50,71 @@ for pause in $(seq 120); do
   if [ -n "$disk" ]; then break; fi
   sleep 5
 done"""
-_PREPARE = """\
-if [ ! -e "$settings/installed" ]; then
-  cat >"$settings/boto3.txt" <<'END_OF_LOCK'
-%s
-END_OF_LOCK
-  (umask 022; "$place/bin/pip" install --quiet --require-hashes --only-binary :all: \
-    -r "$settings/boto3.txt")
-fi"""
 _JOURNAL = "cloudwatch --group ${log_group} --stream master --region ${AWS::Region}"
+_UNPACK = r"""#!/bin/bash
+# Makes this machine the master of a cluster: unpacks the script, fills in what AWS has chosen, and
+# runs it. At each start.
+exec bash <(python3 -c '
+import base64, re, sys, zlib
+lines, _, packed = sys.stdin.read().partition("\n\n")
+values = dict(line.split("=", 1) for line in lines.splitlines())
+script = zlib.decompress(base64.b64decode(packed)).decode()
+fill = lambda found: "\x24{%s}" % found[2] if found[1] else values[found[2]]
+sys.stdout.write(re.sub(r"\x24\{(!?)([^}]*)\}", fill, script))
+' <<'END'
+"""
+_REFERENCE_BYTES = 200
 _END = "\n--determined--\n"
 
 
-def user_data(options: Options, wheel: str, values: Dict[str, Any]) -> Dict[str, Any]:
+def user_data(options: Options, keys: Keys, values: Dict[str, Any]) -> Dict[str, Any]:
     """The user data of the master's instance, as CloudFormation takes it.
 
     Args:
         options: the cluster.
-        wheel: where the wheel will lie in the bucket.
+        keys: where the files will lie in the bucket.
         values: what the configuration's variables stand for.
 
     Raises:
         CliError: the configuration is too long.
     """
-    settings = master_config.template_of(options)
-    if len(settings) > MAX_BYTES // 2:
-        raise errors.CliError(
-            f"--master-config-template-path: {len(settings)} characters are too many for a "
-            f"machine's user data: at most {MAX_BYTES // 2}"
-        )
     parts = CloudParts(
         disk="" if options.has_rds else _DISK,
-        # The wheel, which has the whole list, is fetched by boto3.
-        prepare=_PREPARE % locked("aws").rstrip("\n"),
-        fetch=_FETCH,
-        arguments="'${AWS::Region}' '${bucket}' '${wheel}' '${secret}'",
+        fetch=pathlib.Path(aws_fetch.__file__).read_text() + _FETCH,
+        arguments="'${AWS::Region}' '${AWS::URLSuffix}' '${bucket}' '${files}' '${secret}'",
         secrets=["database", "initial_user"] if options.has_rds else ["initial_user"],
-        extras=["master", "aws", "storage"],
+        extras=EXTRAS,
         journal=_JOURNAL if options.log_group else "",
     )
-    # Only what CloudFormation fills in may look like a variable of it.
-    text = script(options, parts, settings)
-    more = {"wheel": wheel, "bucket": {"Ref": data.BUCKET}, "secret": name_of(options.cluster_id)}
-    return {"Fn::Base64": {"Fn::Sub": [_MANY + text + _END, {**values, **more}]}}
+    text = script(options, parts, master_config.template_of(options))
+    more = {
+        **files_of(keys),
+        "bucket": {"Ref": data.BUCKET},
+        "secret": name_of(options.cluster_id),
+    }
+    return {"Fn::Base64": {"Fn::Sub": _packed(text, {**values, **more})}}
+
+
+def _packed(text: str, values: Dict[str, Any]) -> List[Any]:
+    """User data that unpacks a script and runs it, and what CloudFormation fills in there.
+
+    Raises:
+        CliError: it is too long.
+    """
+    names = sorted(set(VARIABLE.findall(text)))
+    lines = "".join(f"{name}=${{{name}}}\n" for name in names)
+    packed = base64.encodebytes(zlib.compress(text.encode(), 9)).decode()
+    whole = f"{_MANY}{_UNPACK}{lines}\n{packed}END\n)\n{_END}"
+    variables = {name: values[name] for name in names if name in values}
+    size = len(whole.encode()) + sum(map(_size, variables.values()))
+    if size > MAX_BYTES:
+        raise errors.CliError(
+            f"the start script of the master has {size} bytes, packed, and AWS takes {MAX_BYTES}: "
+            "shorten --master-config-template-path or leave out some --add-tag"
+        )
+    return [whole, variables]
+
+
+def _size(value: Any) -> int:
+    """About what a value has when it is filled in; a reference has at most some hundred bytes."""
+    return len(json.dumps(value).encode()) + _REFERENCE_BYTES * (not isinstance(value, str))

@@ -7,17 +7,18 @@ from typing import Any, Dict
 from determined.cli.deploy.aws import boot, data, master_config, network, rights
 from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.cloud.wheel import Keys
 
 MASTER_DISK_GB = 40
 
 
-def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
+def template(options: Options, images: Images, keys: Keys) -> Dict[str, Any]:
     """The template of a cluster.
 
     Args:
         options: what is asked for.
         images: ids of images, and facts of the instance types.
-        wheel: where the wheel will lie in the bucket.
+        keys: where the files will lie in the bucket.
     """
     values = master_config.values(options, images)
     return {
@@ -27,7 +28,7 @@ def template(options: Options, images: Images, wheel: str) -> Dict[str, Any]:
             **network.resources(options),
             **rights.resources(options),
             **data.resources(options),
-            "Master": _master(options, images.master, boot.user_data(options, wheel, values)),
+            "Master": _master(options, images.master, boot.user_data(options, keys, values)),
             "Address": _address(options),
         },
         "Outputs": {

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import pathlib
 import tempfile
 import time
 
 from determined.cli import arguments, declare, errors
 from determined.cli.deploy.aws import data, options, template
 from determined.cli.deploy.aws.account import Account, explained
+from determined.cli.deploy.aws.boot import EXTRAS
 from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
 from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
+from determined.cli.deploy.cloud.boot import placeholders
 from determined.cli.deploy.cloud.options import warn_of_images, warn_of_no_effect, warn_of_risks
 from determined.cli.deploy.cloud.secret import DATABASE, INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
-from determined.cli.deploy.cloud.wheel import build_wheel, key_of
+from determined.cli.deploy.cloud.wheel import Uploads, make_uploads
 
 _NO_EFFECT = (
     "agent_reattach_enabled",
@@ -47,14 +48,13 @@ def up(args: argparse.Namespace) -> None:
     if args.spot_max_price and not args.spot:
         declare.warn("--spot-max-price has no effect without --spot")
     if args.dry_run:
-        whole = template.template(cluster, _PLACEHOLDER, "KEY/determined.whl")
+        whole = template.template(cluster, _PLACEHOLDER, placeholders(cluster))
         print(json.dumps(whole, indent=2))
         return
     access = Account(args)
     with explained(), tempfile.TemporaryDirectory() as directory:
         images = _checked(cluster, access)
-        wheel = build_wheel(directory)
-        key = key_of(wheel)
+        uploads = make_uploads(directory, cluster.wheelhouse, EXTRAS)
         stack = Stack(access, cluster.stack)
         description = stack.find()
         is_new = description is None
@@ -79,10 +79,10 @@ def up(args: argparse.Namespace) -> None:
             )
         members = changed(stored, cluster, args.db_password, args.initial_user_password)
         secret.write(members, tags)
-        whole = template.template(cluster, images, key)
+        whole = template.template(cluster, images, uploads.keys())
         changes = stack.put(whole, tags)
         print(f"{'Creating' if is_new else 'Changing'} the stack {stack.name} ...", flush=True)
-        _upload(access, stack, wheel, key)
+        _upload(access, stack, uploads)
         status = stack.wait() if changes else stack.status()
         if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
             raise errors.CliError(
@@ -130,15 +130,16 @@ def _checked(cluster: Options, access: Account) -> Images:
     return images
 
 
-def _upload(access: Account, stack: Stack, wheel: pathlib.Path, key: str) -> None:
-    """Put the wheel into the stack's bucket as soon as that is there: the master waits for it."""
+def _upload(access: Account, stack: Stack, uploads: Uploads) -> None:
+    """Put the files into the stack's bucket as soon as that is there: the master waits for it."""
     deadline = time.monotonic() + UPLOAD_LIMIT_S
     while not (bucket := stack.resource(data.BUCKET)):
         status = stack.follow()
         if "FAILED" in status or "ROLLBACK" in status or time.monotonic() > deadline:
             return  # the stack says why
         time.sleep(PAUSE_S)
-    access.client("s3").upload_file(str(wheel), bucket, f"deploy/{key}")
+    for path, key in uploads.files():
+        access.client("s3").upload_file(str(path), bucket, f"deploy/{key}")
 
 
 def wait_for_machine(access: Account, address: str, instance_id: str) -> None:

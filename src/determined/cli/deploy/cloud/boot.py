@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from typing import Sequence
+from typing import Dict, Sequence
 
 from determined.cli.deploy.cloud.options import ClusterOptions
+from determined.cli.deploy.cloud.wheel import Keys
 
 _SCRIPT = """\
 #!/bin/bash
@@ -34,7 +35,6 @@ chmod 755 "$data"
 %(disk)s
 echo "determined: installing the master"
 if [ ! -x "$place/bin/python" ]; then (umask 022; python3 -m venv "$place"); fi
-%(prepare)s
 cat >"$settings/fetch.py" <<'END_OF_FETCH'
 %(fetch)s
 names = {"database": "DET_DB_PASSWORD", "initial_user": "DET_SECURITY_INITIAL_USER_PASSWORD"}
@@ -46,22 +46,32 @@ for key, name in {"tls_cert": "tls.crt", "tls_key": "tls.key"}.items():
 END_OF_FETCH
 "$place/bin/python" "$settings/fetch.py" %(arguments)s \
   "$settings" || [ -s "$settings/secrets.env" ]
-if [ "$(cat "$settings/installed" 2>/dev/null)" != '${wheel}' ]; then
-  file="$settings/$(basename '${wheel}')"
-  # It will run as root here. Only the one that det deploy up has uploaded may.
-  if ! echo "$(dirname '${wheel}')  $file" | sha256sum --check --status; then
-    rm -f "$file"
-    echo "determined: the wheel in the bucket was changed: repeat det deploy up"
-    exit 1
+wheels="$place/wheels"
+if [ "$(cat "$settings/installed" 2>/dev/null)" != '${files}' ]; then
+  # They will run as root here. Only those that det deploy up has uploaded may.
+  for each in ${files}; do
+    file="$settings/$(basename "$each")"
+    if ! echo "$(dirname "$each")  $file" | sha256sum --check --status; then
+      rm -f "$file"
+      echo "determined: $(basename "$each") in the bucket was changed: repeat det deploy up"
+      exit 1
+    fi
+  done
+  rm -rf "$wheels"
+  options=(--quiet --require-hashes --only-binary :all:)
+  if [ -n '${wheelhouse}' ]; then
+    mkdir "$wheels"
+    "$place/bin/python" -m tarfile --extract "$settings/$(basename '${wheelhouse}')" "$wheels"
+    options+=(--no-index --find-links "$wheels")
   fi
+  file="$settings/$(basename '${wheel}')"
   # The wheel has the versions and the hashes of what it needs.
   path="$file${!PYTHONPATH:+:$PYTHONPATH}"
-  PYTHONPATH="$path" "$place/bin/python" -m determined_wire.locked base %(extras)s \
+  PYTHONPATH="$path" "$place/bin/python" -m determined_wire.locked %(extras)s \
     >"$settings/locked.txt"
-  (umask 022; "$place/bin/pip" install --quiet --require-hashes --only-binary :all: \
-    -r "$settings/locked.txt")
+  (umask 022; "$place/bin/pip" install "${!options[@]}" -r "$settings/locked.txt")
   (umask 022; "$place/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$file")
-  echo '${wheel}' >"$settings/installed"
+  echo '${files}' >"$settings/installed"
 fi
 cat >"$settings/master.yaml" <<'END_OF_SETTINGS'
 %(settings)s
@@ -73,6 +83,7 @@ After=network-online.target
 Wants=network-online.target
 [Service]
 EnvironmentFile=$settings/secrets.env
+Environment=$(if [ -d "$wheels" ]; then echo "DET_WHEELHOUSE=$wheels"; fi)
 ExecStart=$place/bin/determined-master --config-file $settings/master.yaml
 NotifyAccess=main
 Restart=always
@@ -113,16 +124,14 @@ class CloudParts:
     """The parts of one cloud.
 
     `disk` leaves the path of the database's disk, or an empty text, in the variable `disk`; empty
-    where the database is elsewhere. `prepare` runs before the fetch. `fetch` is a Python program
-    that gets `arguments` (shell words) and the directory of the settings: it stores the wheel
-    there and leaves the members of the secret in `values` and the directory in `place`; it
-    imports json. `secrets` are the members that the master gets as variables. `extras` are those
-    of the wheel. `journal` are arguments of the service that sends the machine's journal; without
-    them there is none.
+    where the database is elsewhere. `fetch` is a Python program that gets `arguments` (shell
+    words) and the directory of the settings: it stores the files there and leaves the members of
+    the secret in `values` and the directory in `place`; it imports json. `secrets` are the members
+    that the master gets as variables. `extras` are those of the wheel. `journal` are arguments of
+    the service that sends the machine's journal; without them there is none.
     """
 
     disk: str
-    prepare: str
     fetch: str
     arguments: str
     secrets: Sequence[str]
@@ -130,12 +139,22 @@ class CloudParts:
     journal: str = ""
 
 
+def files_of(keys: Keys) -> Dict[str, str]:
+    """The variables that name the files in the bucket."""
+    files = " ".join(key for key in keys if key)
+    return {"wheel": keys.wheel, "wheelhouse": keys.wheelhouse, "files": files}
+
+
+def placeholders(options: ClusterOptions) -> Keys:
+    """Keys for what `up --dry-run` prints."""
+    return Keys("KEY/determined.whl", "KEY/wheelhouse.tar" if options.wheelhouse else "")
+
+
 def script(options: ClusterOptions, parts: CloudParts, settings: str) -> str:
     """The script, with variables that the cloud fills."""
     return _SCRIPT % {
         "certificate": hashlib.sha256(options.tls_cert.encode()).hexdigest()[:16],
         "disk": _DISK % {"find": parts.disk} if parts.disk else "",
-        "prepare": parts.prepare,
         "fetch": parts.fetch.rstrip("\n"),
         "arguments": parts.arguments,
         "secrets": list(parts.secrets),

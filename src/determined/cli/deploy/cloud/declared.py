@@ -13,6 +13,7 @@ MASTER = (
     arg("--master-tls-key", metavar="FILE", help="its private key"),
     arg("--master-cert-name", help="name in the certificate, for agents"),
     arg("--master-config-template-path", metavar="FILE", help="template of its configuration"),
+    arg("--wheelhouse", metavar="DIR", help="wheels for all machines, in place of an index"),
     arg("--initial-user-password", help="of admin and determined (default: random, printed)"),
     arg("--notebook-timeout", type=at_least(1), help="seconds until an idle notebook ends"),
     arg(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import ipaddress
+import os
 import re
 from typing import Any, Dict, Iterable, Optional, Sequence
 
@@ -44,6 +45,8 @@ class ClusterOptions:
     tls_name: str
     port: int
     config_template: str
+    wheelhouse: str
+    """A directory of wheels for machines, or empty for pip's package index."""
     tags: Dict[str, str]
 
     @property
@@ -105,6 +108,7 @@ def common(args: argparse.Namespace, port: Optional[int], tag_option: str) -> Di
         "config_template": _content(
             "--master-config-template-path", args.master_config_template_path
         ),
+        "wheelhouse": _directory("--wheelhouse", args.wheelhouse),
         "tags": _pairs(tag_option, args.add_tag),
     }
 
@@ -172,6 +176,12 @@ def _network(text: str) -> str:
         raise errors.CliError(
             f"--inbound-cidr {text!r} is not an IPv4 network such as 203.0.113.0/24: {error}"
         ) from None
+
+
+def _directory(option: str, path: Optional[str]) -> str:
+    if path and not os.path.isdir(path):
+        raise errors.CliError(f"{option} {path!r} is not a directory: name one of wheels")
+    return path or ""
 
 
 def _content(option: str, path: Optional[str]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from determined.cli import errors
-from determined.cli.deploy.cloud.boot import CloudParts, script
+from determined.cli.deploy.cloud.boot import CloudParts, files_of, script
 from determined.cli.deploy.cloud.master_config import filled
+from determined.cli.deploy.cloud.wheel import Keys
 from determined.cli.deploy.gcp import master_config, names
 from determined.cli.deploy.gcp.options import GcpOptions
 
@@ -12,6 +13,8 @@ MAX_BYTES = 256_000
 """Of one value of metadata, as GCP bounds it (256 KB)."""
 DISK = "database"
 """The name of the database's disk inside of the machine."""
+EXTRAS = ("base", "master", "gcp", "storage")
+"""Of the master's machine."""
 _DISK = f"""\
 disk=
 for pause in $(seq 120); do
@@ -23,7 +26,7 @@ for pause in $(seq 120); do
 done"""
 _FETCH = """\
 import base64, json, os, pathlib, sys, time, urllib.error, urllib.parse, urllib.request
-project, bucket, wheel, secret, place = sys.argv[1:]
+project, bucket, files, secret, place = sys.argv[1:]
 place = pathlib.Path(place)
 direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 host = os.environ.get("GCE_METADATA_HOST") or "metadata.google.internal"
@@ -53,38 +56,38 @@ def read(service, path):
             print(said, flush=True)
         time.sleep(2.0)
 known = place / "installed"
-if not (known.exists() and known.read_text().strip() == wheel):
-    name = urllib.parse.quote("deploy/" + wheel, safe="")
+is_there = known.exists() and known.read_text().strip() == files
+for each in [] if is_there else files.split():
+    name = urllib.parse.quote("deploy/" + each, safe="")
     content = read("storage", f"/b/{bucket}/o/{name}?alt=media")
-    (place / wheel.rpartition("/")[2]).write_bytes(content)
+    (place / each.rpartition("/")[2]).write_bytes(content)
 found = read("secretmanager", f"/projects/{project}/secrets/{secret}/versions/latest:access")
 values = json.loads(base64.b64decode(json.loads(found)["payload"]["data"]))"""
 
 
-def start_script(options: GcpOptions, project: str, subnetwork: str, wheel: str) -> str:
+def start_script(options: GcpOptions, project: str, subnetwork: str, keys: Keys) -> str:
     """The script, which GCP runs at each start of the machine.
 
     Args:
         options: the cluster.
         project: its id.
         subnetwork: the path of the subnetwork of all machines.
-        wheel: where the wheel lies in the bucket, below `deploy/`.
+        keys: where the files lie in the bucket.
 
     Raises:
         CliError: the configuration is too long.
     """
     values = {
         **master_config.values(options, project, subnetwork),
-        "wheel": wheel,
+        **files_of(keys),
         "secret": names.of_cluster(options.cluster_id),
     }
     parts = CloudParts(
         disk=_DISK,
-        prepare="",
         fetch=_FETCH,
-        arguments="'${project}' '${bucket}' '${wheel}' '${secret}'",
+        arguments="'${project}' '${bucket}' '${files}' '${secret}'",
         secrets=["initial_user"],
-        extras=["master", "gcp", "storage"],
+        extras=EXTRAS,
         journal="google" if options.cloud_logging else "",
     )
     text = filled(script(options, parts, master_config.template_of(options)), values)

@@ -69,8 +69,8 @@ class Bucket:
         document = body(options, self._calls.project)
         self._calls.call("storage", "POST", "b", document, {"project": self._calls.project})
 
-    def put_wheel(self, wheel: pathlib.Path, key: str) -> None:
-        """Upload the wheel, also over one that is there: somebody may have changed it."""
-        content = wheel.read_bytes()
-        print(f"  the wheel {wheel.name}, {len(content) / 1e6:.1f} MB", flush=True)
+    def put_file(self, path: pathlib.Path, key: str) -> None:
+        """Upload a file, also over one that is there: somebody may have changed it."""
+        content = path.read_bytes()
+        print(f"  the file {path.name}, {len(content) / 1e6:.1f} MB", flush=True)
         self._calls.upload(self.name, f"deploy/{key}", content)

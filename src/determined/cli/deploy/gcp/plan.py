@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Dict, List
 
 from determined.cli.deploy.cloud.options import services_port
+from determined.cli.deploy.cloud.wheel import Keys
 from determined.cli.deploy.gcp import master_config, names
 from determined.cli.deploy.gcp.boot import DISK, start_script
 from determined.cli.deploy.gcp.options import GcpOptions
@@ -36,14 +37,14 @@ class Resource:
 class Place:
     """Where machines are: facts that only the project knows.
 
-    `subnetwork` is a path. `address` is the master's, empty before it is reserved. `wheel` is
-    where the wheel lies in the bucket, below `deploy/`.
+    `subnetwork` is a path. `address` is the master's, empty before it is reserved. `keys` are
+    where the files lie in the bucket.
     """
 
     project: str
     subnetwork: str
     address: str
-    wheel: str
+    keys: Keys
 
 
 def networking(options: GcpOptions, project: str) -> List[Resource]:
@@ -182,7 +183,7 @@ def master(options: GcpOptions, place: Place) -> Resource:
 
 def metadata_items(options: GcpOptions, place: Place) -> List[Body]:
     """The metadata of the master's machine: its start script, and its port for `list`."""
-    script = start_script(options, place.project, place.subnetwork, place.wheel)
+    script = start_script(options, place.project, place.subnetwork, place.keys)
     return [
         {"key": "startup-script", "value": script},
         {"key": "determined-master-origin", "value": f"{options.scheme}://:{options.port}"},

@@ -6,6 +6,7 @@ import functools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
+from determined.cli.deploy.cloud.wheel import Keys
 from determined.cli.deploy.gcp import (
     master_config,
     names,
@@ -218,7 +219,7 @@ class GcpPreflight:
                 )
 
     def _find_state(self) -> ClusterState:
-        options, place = self._options, plan.Place(self._calls.project, "", "", "")
+        options, place = self._options, plan.Place(self._calls.project, "", "", Keys(""))
         zone = f"zones/{options.zone}"
         machine = self._calls.find_compute(
             f"{zone}/instances/{names.of_cluster(options.cluster_id, 'master')}"

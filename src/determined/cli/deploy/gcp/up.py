@@ -8,12 +8,14 @@ import tempfile
 from typing import Any, Dict, List
 
 from determined.cli import arguments, errors
+from determined.cli.deploy.cloud.boot import placeholders
 from determined.cli.deploy.cloud.options import warn_of_images, warn_of_no_effect, warn_of_risks
 from determined.cli.deploy.cloud.secret import INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
-from determined.cli.deploy.cloud.wheel import build_wheel, key_of
+from determined.cli.deploy.cloud.wheel import make_uploads
 from determined.cli.deploy.gcp import bucket, names, options, plan, rights, secret
 from determined.cli.deploy.gcp.account import GcpAccount
+from determined.cli.deploy.gcp.boot import EXTRAS
 from determined.cli.deploy.gcp.calls import Calls, url_of
 from determined.cli.deploy.gcp.cluster import Cluster
 from determined.cli.deploy.gcp.options import GcpOptions
@@ -45,8 +47,7 @@ def up(args: argparse.Namespace) -> None:
     warn_of_images(config, "google-cloud-storage")
     print(f"{'Creating' if state.is_new else 'Changing'} the cluster {config.cluster_id} ...")
     with tempfile.TemporaryDirectory() as directory:
-        wheel = build_wheel(directory)
-        key = key_of(wheel)
+        uploads = make_uploads(directory, config.wheelhouse, EXTRAS)
         cluster, store = Cluster(calls, config), bucket.Bucket(calls, config.cluster_id)
         cluster.make_network()
         address = cluster.reserve_address()
@@ -56,9 +57,10 @@ def up(args: argparse.Namespace) -> None:
         members = _write_secret(calls, config, args.initial_user_password)
         access.grant(sends_logs=config.cloud_logging)
         grew = cluster.make_disk()
-        store.put_wheel(wheel, key)
+        for path, key in uploads.files():
+            store.put_file(path, key)
         _say_to_host(config, calls.project)
-        place = Place(calls.project, state.subnetwork, address, key)
+        place = Place(calls.project, state.subnetwork, address, uploads.keys())
         cluster.make_master(place, restarts=grew)
     url = f"{config.scheme}://{address}:{config.port}"
     if not args.no_wait_for_master:
@@ -72,7 +74,7 @@ def up(args: argparse.Namespace) -> None:
 
 def requests(cluster: GcpOptions, project: str) -> List[Dict[str, Any]]:
     """All requests that make a new cluster, with their bodies, in order."""
-    place = Place(project, plan.own_subnetwork(cluster, project), "", "KEY/determined.whl")
+    place = Place(project, plan.own_subnetwork(cluster, project), "", placeholders(cluster))
     first = [*plan.networking(cluster, project), plan.address(cluster)]
     last = [plan.disk(cluster, project), plan.master(cluster, place)]
     entries = [_insert(one, project) for one in first]
