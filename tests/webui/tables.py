@@ -33,7 +33,7 @@ def act_on(page: Page, name: str, act: str) -> None:
 def open_acts(page: Page, name: str) -> None:
     """Open the menu of a row."""
     page.locator("[role=row][data-index]").filter(has_text=name).hover()
-    page.get_by_role("button", name=f"Acts on {name}", exact=True).click()
+    page.get_by_role("button", name=f"Actions on {name}", exact=True).click()
 
 
 def confirm(page: Page, act: str) -> None:

@@ -60,7 +60,7 @@ from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
 from determined_master.services.failures import error_of
-from determined_master.services.history.acts import Acts
+from determined_master.services.history.audit import AuditLog
 from determined_master.services.tasks.proxies import Proxies
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
@@ -102,7 +102,7 @@ class Api:
             LookupError: a route takes a service that is not among `services`.
         """
         self._guard, self._proxies = services[Guard], services[Proxies]
-        self._acts = services[Acts]
+        self._audit_log = services[AuditLog]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
         self._bodies = bodies or Bodies()
@@ -207,7 +207,7 @@ class Api:
             answer = await route.handler(call, request, *route.given)
             if route.is_audited:
                 user = (caller.user_id, caller.username)
-                await self._acts.record(user, route.name, http.method, http.raw_path)
+                await self._audit_log.record(user, route.name, http.method, http.raw_path)
             await gateway.send_message(send, http, answer, self._threads)
 
     def _reauthorization(

@@ -57,8 +57,8 @@ from determined_master.api.tasks import (
     tasks,
     tensorboards,
 )
-from determined_master.api.ui import acts as ui_acts
 from determined_master.api.ui import agent_history as ui_agent_history
+from determined_master.api.ui import audit as ui_audit
 from determined_master.api.ui import boards as ui_boards
 from determined_master.api.ui import events as ui_events
 from determined_master.api.ui import generic_tasks as ui_generic_tasks
@@ -154,7 +154,7 @@ MODULES = (
     ui_overview,
     ui_generic_tasks,
     ui_events,
-    ui_acts,
+    ui_audit,
     ui_what_if,
     ui_rules,
     proxy,
@@ -178,8 +178,8 @@ AUDITED = (
     config_policies,
     shares,
 )
-"""Modules whose changes are stored as acts. The journal has those of experiments and tasks."""
-_NO_ACTS = frozenset(
+"""Modules whose changes go into the audit log. The journal has those of experiments and tasks."""
+_NOT_AUDITED = frozenset(
     {
         "get_groups",
         "get_roles_by_id",
@@ -245,8 +245,8 @@ def all_routes() -> tuple[Route, ...]:
 
 
 def _audited(route: Route) -> Route:
-    is_act = route.kind == "unary" and route.method != "GET" and route.name not in _NO_ACTS
-    return msgspec.structs.replace(route, is_audited=is_act)
+    is_audited = route.kind == "unary" and route.method != "GET" and route.name not in _NOT_AUDITED
+    return msgspec.structs.replace(route, is_audited=is_audited)
 
 
 def _document(master: Master) -> Reply:

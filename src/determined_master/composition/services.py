@@ -52,7 +52,7 @@ from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.stories import Stories
 from determined_master.services.experiments.trial_sources import TrialSources
 from determined_master.services.experiments.trials import Trials
-from determined_master.services.history.acts import Acts
+from determined_master.services.history.audit import AuditLog
 from determined_master.services.history.events import Events
 from determined_master.services.logs.live_lines import LiveLines
 from determined_master.services.metrics.charts import Charts
@@ -258,7 +258,7 @@ def _for_web_ui(base: CoreServices, work: TaskServices, memory: CacheBudget) -> 
         None if logos is None else msgspec.structs.asdict(logos),
     )
     charts = Charts(db, work.flusher.points, memory)
-    pages = (ProjectPages(db), Links(db), GenericLists(db), Events(db), Acts(db), Activity(db))
+    pages = (ProjectPages(db), Links(db), GenericLists(db), Events(db), AuditLog(db), Activity(db))
     return files, charts, HpImportances(db), *pages
 
 

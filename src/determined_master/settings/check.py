@@ -341,7 +341,7 @@ def _without_effect(settings: Settings) -> Iterator[tuple[str, object, str]]:
     text = "name the default pools, which tasks without a pool use; only Kubernetes has this"
     is_without = settings.agents.no_default_resource_pools
     yield "resource_manager.no_default_resource_pools", is_without, text
-    text = "the acts of users are always recorded, and admins see them in the web UI; remove it"
+    text = "the audit log is always written, and admins see it in the web UI; remove it"
     yield "__internal.audit_logging_enabled", internal.audit_logging_enabled, text
     text = "serve these paths by a reverse proxy before the master; remove them"
     yield "__internal.proxied_servers", internal.proxied_servers, text

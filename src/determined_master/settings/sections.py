@@ -205,7 +205,7 @@ class InternalSettings(Struct, frozen=True, kw_only=True):
     """Options for developers of the master."""
 
     audit_logging_enabled: Annotated[
-        bool, Meta(description="Has no effect: acts of users are always recorded.")
+        bool, Meta(description="Has no effect: the audit log is always written.")
     ] = False
     external_sessions: ExternalSessions = ExternalSessions()
     proxied_servers: tuple[dict[str, Any], ...] = ()

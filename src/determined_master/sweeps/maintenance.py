@@ -11,7 +11,7 @@ import asyncpg
 
 from determined_master import clock
 from determined_master.store import journal
-from determined_master.store.access import acts, sessions
+from determined_master.store.access import audit, sessions
 from determined_master.store.cluster import agent_keys
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Database
@@ -27,8 +27,8 @@ ORPHANS_AT_ONCE = 100
 ENDED_SESSIONS_FOR = timedelta(days=30)
 MACHINE_KEYS_FOR = timedelta(days=1)
 """How long the key of an agent outlives its machine on demand."""
-ACTS_FOR = timedelta(days=400)
-"""How long acts of users on the cluster are kept."""
+AUDIT_FOR = timedelta(days=400)
+"""How long entries of the audit log are kept."""
 
 
 async def maintain_tables(db: Database) -> None:
@@ -52,7 +52,7 @@ async def sweep(db: Database) -> None:
         await task_logs.ensure_partitions(conn, now.date())
         await experiments.delete_answers(conn, now - REPEATABLE_FOR)
         await sessions.delete_expired(conn, now - ENDED_SESSIONS_FOR)
-        await acts.delete_old(conn, now - ACTS_FOR)
+        await audit.delete_old(conn, now - AUDIT_FOR)
         await agent_keys.delete_keys_of_machines(conn, now - MACHINE_KEYS_FOR)
         await agent_keys.delete_expired_tokens(conn, now)
         month = (now.date().replace(day=1) - timedelta(days=1)).replace(day=1)

@@ -39,7 +39,7 @@ def test_a_token_is_shown_once_used_and_revoked(site: Site, admin: Any) -> None:
     expect(row).to_contain_text("ada")
 
     row.hover()
-    row.get_by_role("button", name="Acts on token").click()
+    row.get_by_role("button", name="Actions on token").click()
     page.get_by_role("menuitem", name="Revoke").click()
     confirm(page, "Revoke")
     expect(row).to_have_count(0)

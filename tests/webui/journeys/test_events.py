@@ -19,7 +19,7 @@ def place(site: Site) -> Place:
     return new_place(site.cluster, "events")
 
 
-def test_an_act_is_found_with_its_person_and_leads_to_its_thing(place: Place, admin: Any) -> None:
+def test_an_event_has_its_user_and_leads_to_its_object(place: Place, admin: Any) -> None:
     page: Page = admin.goto("/events")
     experiment = place.submit(NAPS)
     place.cluster.post(f"/api/v1/experiments/{experiment}/kill")
@@ -34,7 +34,7 @@ def test_an_act_is_found_with_its_person_and_leads_to_its_thing(place: Place, ad
     expect(page.get_by_role("heading", level=1)).to_have_text(place.name)
 
 
-def test_changes_of_users_are_acts_that_administrators_alone_read(
+def test_changes_of_users_are_in_the_audit_log_of_administrators_alone(
     place: Place, admin: Any, visit: Any
 ) -> None:
     made = place.cluster.post("/api/v1/workspaces", {"name": f"{place.name}-audited"})
@@ -47,6 +47,6 @@ def test_changes_of_users_are_acts_that_administrators_alone_read(
     )
     other: Page = visit(admin.address, "ada").goto("/events")
     expect(other.get_by_role("link", name="Administration")).to_have_count(0)
-    answer = other.request.get(f"{admin.address}/api/ui/v1/acts")
+    answer = other.request.get(f"{admin.address}/api/ui/v1/audit")
     assert answer.status == 403
     place.cluster.session().delete(f"/api/v1/workspaces/{number}")

@@ -1,4 +1,4 @@
-"""Acts on many runs: the dry run, the results, and what is undone."""
+"""Actions on many trials: the dry run, the results, and what is undone."""
 
 from __future__ import annotations
 

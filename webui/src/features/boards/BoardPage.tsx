@@ -89,7 +89,7 @@ function Acts({ board, onEdit }: { board: Board; onEdit(): void }) {
       <Button icon="link" onClick={() => void copyLink(board)}>
         Copy link
       </Button>
-      <Menu trigger={<IconButton icon="more" label="More acts on the board" />} items={menuOf(board).slice(2)} />
+      <Menu trigger={<IconButton icon="more" label="More actions on the board" />} items={menuOf(board).slice(2)} />
       {dialogs}
     </>
   );

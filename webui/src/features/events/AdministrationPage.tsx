@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import { useActs, type Act } from "@/data/acts";
+import { useAuditLog, type AuditEntry } from "@/data/audit";
 import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
 import { formatInstant } from "@/data/format/times";
@@ -15,12 +15,12 @@ import { Toolbar } from "@/ui/layout/Toolbar";
 import { DataTable } from "@/ui/table/DataTable";
 import type { Column } from "@/ui/table/types";
 
-import { actsCsv, actThing, actWords, narrowedActs } from "./acts";
+import { auditCsv, changedThing, filteredEntries, operationWords } from "./audit";
 import styles from "./Events.module.css";
 import { useEventTabs } from "./useEventTabs";
 
-const keyOf = (act: Act) => act.id;
-const nameOf = (act: Act) => `${actWords(act.operation)} ${actThing(act)}`;
+const keyOf = (entry: AuditEntry) => entry.id;
+const nameOf = (entry: AuditEntry) => `${operationWords(entry.operation)} ${changedThing(entry)}`;
 
 /** `/events/administration`: who changed users, roles, workspaces and settings. */
 export default function AdministrationPage() {
@@ -28,9 +28,9 @@ export default function AdministrationPage() {
   const [user, setUser] = useParam("user", "");
   const [words, setWords] = useParam("q", "");
   const users = useUsers().data ?? [];
-  const query = useActs(Number(user) || 0);
-  const loaded = useMemo(() => query.data?.pages.flatMap((page) => page.acts), [query.data]);
-  const shown = useMemo(() => loaded && narrowedActs(loaded, words), [loaded, words]);
+  const query = useAuditLog(Number(user) || 0);
+  const loaded = useMemo(() => query.data?.pages.flatMap((page) => page.entries), [query.data]);
+  const shown = useMemo(() => loaded && filteredEntries(loaded, words), [loaded, words]);
   return (
     <Page
       name="Administration events"
@@ -41,15 +41,15 @@ export default function AdministrationPage() {
         <Button
           icon="download"
           disabledReason={shown?.length ? undefined : "There is nothing to export."}
-          onClick={() => download(`administration ${new Date().toISOString().slice(0, 10)}.csv`, actsCsv(shown ?? []), "text/csv")}
+          onClick={() => download(`administration ${new Date().toISOString().slice(0, 10)}.csv`, auditCsv(shown ?? []), "text/csv")}
         >
           CSV
         </Button>
       }
     >
       <div className={styles.tools}>
-        <Toolbar end={<span role="status">{shown ? plural(shown.length, "act") : "Loading"}</span>}>
-          <SearchField label="Find words" placeholder="Words in user, act or address" value={words} onValue={setWords} />
+        <Toolbar end={<span role="status">{shown ? plural(shown.length, "entry", "entries") : "Loading"}</span>}>
+          <SearchField label="Find words" placeholder="Words in user, action or address" value={words} onValue={setWords} />
           <Select
             label="User"
             hideLabel
@@ -76,7 +76,7 @@ export default function AdministrationPage() {
           rowName={nameOf}
           columns={COLUMNS}
           empty={
-            <Empty title={words || user ? "No act matches" : "Nothing yet"}>
+            <Empty title={words || user ? "No entry matches" : "Nothing yet"}>
               {words || user ? "Change the words or the user." : "Changes of users, roles, tokens, workspaces, agents and settings appear here."}
             </Empty>
           }
@@ -85,42 +85,42 @@ export default function AdministrationPage() {
       <div className={styles.foot}>
         {query.hasNextPage ? (
           <Button small disabledReason={query.isFetchingNextPage ? "The master is asked." : undefined} onClick={() => void query.fetchNextPage()}>
-            {query.isFetchingNextPage ? "Reading …" : "Read older acts"}
+            {query.isFetchingNextPage ? "Reading …" : "Read older entries"}
           </Button>
         ) : (
-          query.data && <span className="hint">These are all. Acts are kept for 400 days.</span>
+          query.data && <span className="hint">These are all. Entries are kept for 400 days.</span>
         )}
       </div>
     </Page>
   );
 }
 
-const COLUMNS: Column<Act>[] = [
+const COLUMNS: Column<AuditEntry>[] = [
   {
     id: "at",
     header: "Time",
     width: 170,
     type: "date",
     sortable: true,
-    value: (act) => act.at,
-    render: (act) => (
-      <time dateTime={act.at} className="number">
-        {formatInstant(act.at)}
+    value: (entry) => entry.at,
+    render: (entry) => (
+      <time dateTime={entry.at} className="number">
+        {formatInstant(entry.at)}
       </time>
     ),
   },
-  { id: "user", header: "Who", width: 150, sortable: true, value: (act) => act.username, render: (act) => act.username },
-  { id: "act", header: "What", width: 240, sortable: true, value: (act) => actWords(act.operation), render: (act) => actWords(act.operation) },
+  { id: "user", header: "Who", width: 150, sortable: true, value: (entry) => entry.username, render: (entry) => entry.username },
+  { id: "operation", header: "What", width: 240, sortable: true, value: (entry) => operationWords(entry.operation), render: (entry) => operationWords(entry.operation) },
   {
     id: "thing",
     header: "On",
     width: 300,
     grow: true,
     sortable: true,
-    value: actThing,
-    render: (act) => (
-      <span className="mono" title={`${act.method} ${act.path}`}>
-        {actThing(act)}
+    value: changedThing,
+    render: (entry) => (
+      <span className="mono" title={`${entry.method} ${entry.path}`}>
+        {changedThing(entry)}
       </span>
     ),
   },

@@ -24,7 +24,7 @@ import styles from "./Events.module.css";
 import { useEventTabs } from "./useEventTabs";
 
 const WHOSE = [
-  { value: "acts", label: "Acts of people" },
+  { value: "acts", label: "Actions of users" },
   { value: "all", label: "Everything" },
 ] as const;
 const KINDS = [

@@ -10,7 +10,7 @@ import { rank, usePaletteEntries, type Entry } from "./paletteEntries";
 
 const MAX_SHOWN = 40;
 
-/** Fuzzy search over pages, workspaces, projects, runs, models, users and acts. */
+/** Fuzzy search over pages, workspaces, projects, runs, models, users and actions. */
 export default function Palette({ onClose }: { onClose(): void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -32,7 +32,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
         aria-expanded={shown.length > 0}
         aria-controls="palette-list"
         aria-activedescendant={shown[at] ? `palette-${at}` : undefined}
-        placeholder="A page, an experiment, a workspace … (> acts, # ids, @ users)"
+        placeholder="A page, an experiment, a workspace … (> actions, # ids, @ users)"
         autoFocus
         value={text}
         onChange={(event) => {

@@ -16,7 +16,7 @@ export const SHORTCUT_GROUPS: ShortcutGroup[] = [
   {
     name: "Everywhere",
     shortcuts: [
-      { keys: ["Ctrl+K"], act: "Search or jump to a page, an experiment, a workspace, an act" },
+      { keys: ["Ctrl+K"], act: "Search or jump to a page, an experiment, a workspace, an action" },
       { keys: ["/"], act: "Go to the filter of the list" },
       { keys: ["["], act: "Show or hide the side bar" },
       { keys: ["?"], act: "Show these shortcuts" },
@@ -41,7 +41,7 @@ export const SHORTCUT_GROUPS: ShortcutGroup[] = [
       { keys: ["x"], act: "Select the row" },
       { keys: ["Shift+X"], act: "Select up to the row" },
       { keys: ["Ctrl+A"], act: "Select all" },
-      { keys: ["."], act: "Acts on the row" },
+      { keys: ["."], act: "Actions on the row" },
     ],
   },
 ];

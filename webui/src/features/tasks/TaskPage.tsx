@@ -38,7 +38,7 @@ export default function TaskPage({ kind, tab }: { kind: string; tab: TaskTab }) 
         task && (
           <>
             <TaskActs task={task} />
-            <Menu trigger={<IconButton icon="more" label={`More acts on ${task.name}`} />} items={menuOf(task)} />
+            <Menu trigger={<IconButton icon="more" label={`More actions on ${task.name}`} />} items={menuOf(task)} />
             {dialog}
           </>
         )

@@ -103,7 +103,7 @@ function RowOf<R>(props: RowProps<R>) {
               small
               tabIndex={-1}
               aria-haspopup="menu"
-              label={`Acts on ${props.name}`}
+              label={`Actions on ${props.name}`}
               onClick={(event) => acts.menu(index, event.currentTarget.getBoundingClientRect())}
             />
           )}

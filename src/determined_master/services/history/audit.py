@@ -1,4 +1,4 @@
-"""Acts of users on the cluster itself: changes of users, roles, tokens, workspaces, settings."""
+"""The audit log: changes of users, roles, tokens, workspaces and settings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
-from determined_master.records.acts import ActRow, NewAct
-from determined_master.store.access import acts as rows
+from determined_master.records.audit import AuditEntry, StoredAuditEntry
+from determined_master.store.access import audit as rows
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_ACTS = 1000
-DEFAULT_ACTS = 200
+MAX_ENTRIES = 1000
+DEFAULT_ENTRIES = 200
 MAX_PATH = 500
 
 
-class Acts:
-    """Acts of all users."""
+class AuditLog:
+    """What users changed in the cluster itself."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -34,12 +34,12 @@ class Acts:
     async def record(
         self, user: tuple[int, str], operation: str, method: str, path: bytes
     ) -> None:
-        """Store an act of a user (id, name) that has taken effect.
+        """Store a successful request of a user (id, name).
 
         A database that does not answer is logged: the change is made, and the client must not
         repeat it.
         """
-        act = NewAct(
+        entry = AuditEntry(
             at=clock.now(),
             user_id=user[0],
             username=user[1],
@@ -49,25 +49,27 @@ class Acts:
         )
         try:
             async with self._db.acquire() as conn:
-                await rows.insert_act(conn, act)
+                await rows.insert_entry(conn, entry)
         except DATABASE_ERRORS:
-            log.exception("an act is not stored", extra={"operation": operation})
+            log.exception(
+                "an entry of the audit log is not stored", extra={"operation": operation}
+            )
 
-    async def list_acts(
+    async def list_entries(
         self, caller: Caller, *, before: int, user_id: int, since: datetime | None, limit: int
-    ) -> Sequence[ActRow]:
-        """Acts, the newest first; for those who may configure the cluster.
+    ) -> Sequence[StoredAuditEntry]:
+        """Entries, the newest first; for those who may configure the cluster.
 
         Raises:
             PermissionDenied: the caller may not.
             InvalidArgument: the limit is out of bounds.
         """
         access.may(caller, "configure", "cluster")
-        if not 0 <= limit <= MAX_ACTS:
+        if not 0 <= limit <= MAX_ENTRIES:
             raise InvalidArgument(
-                f"limit is {limit}: it must be 1 to {MAX_ACTS}, or 0 for {DEFAULT_ACTS}"
+                f"limit is {limit}: it must be 1 to {MAX_ENTRIES}, or 0 for {DEFAULT_ENTRIES}"
             )
         async with self._db.acquire() as conn:
-            return await rows.list_acts(
-                conn, before=before, user_id=user_id, since=since, limit=limit or DEFAULT_ACTS
+            return await rows.list_entries(
+                conn, before=before, user_id=user_id, since=since, limit=limit or DEFAULT_ENTRIES
             )

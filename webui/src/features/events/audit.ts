@@ -1,5 +1,5 @@
-/** Acts in words. */
-import type { Act } from "@/data/acts";
+/** Entries of the audit log in words. */
+import type { AuditEntry } from "@/data/audit";
 import { csvOf } from "@/data/format/csv";
 
 const VERBS: Record<string, string> = {
@@ -26,27 +26,27 @@ const VERBS: Record<string, string> = {
 };
 
 /** `patch_user` as `changed user`; an operation without a known verb as its words. */
-export function actWords(operation: string): string {
+export function operationWords(operation: string): string {
   const [verb = "", ...rest] = operation.split("_");
   const known = VERBS[verb];
   return known === undefined ? operation.replace(/_/g, " ") : [known, ...rest].join(" ");
 }
 
 /** What was changed, from the path: `users/2`. */
-export function actThing({ path }: Pick<Act, "path">): string {
+export function changedThing({ path }: Pick<AuditEntry, "path">): string {
   return decoded(path.replace(/^\/api\/(ui\/)?v1\//, "").replace(/\/(archive|unarchive|enable|disable|move|test|password)$/, ""));
 }
 
-export function narrowedActs(acts: readonly Act[], words: string): Act[] {
+export function filteredEntries(entries: readonly AuditEntry[], words: string): AuditEntry[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return acts.filter((each) => {
-    const text = `${each.username} ${actWords(each.operation)} ${each.path}`.toLowerCase();
+  return entries.filter((each) => {
+    const text = `${each.username} ${operationWords(each.operation)} ${each.path}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
 }
 
-export function actsCsv(acts: readonly Act[]): string {
-  const rows = acts.map((each) => [each.at, each.username, each.operation, each.method, each.path]);
+export function auditCsv(entries: readonly AuditEntry[]): string {
+  const rows = entries.map((each) => [each.at, each.username, each.operation, each.method, each.path]);
   return csvOf(["time", "user", "operation", "method", "path"], rows);
 }
 

@@ -16,16 +16,16 @@ from determined_master.store.db import Address, Database
 from determined_master.sweeps.maintenance import sweep
 
 
-async def acts(client: Client, query: str = "") -> list[dict[str, Any]]:
-    found = await ok(client, "GET", f"/api/ui/v1/acts?{query}")
-    return list(found["acts"])
+async def entries_of(client: Client, query: str = "") -> list[dict[str, Any]]:
+    page = await ok(client, "GET", f"/api/ui/v1/audit?{query}")
+    return list(page["entries"])
 
 
 async def test_changes_of_the_cluster_are_stored_with_who_made_them(admin: Client) -> None:
     made = await ok(admin, "POST", "/api/v1/workspaces", {"name": "lab"})
     number = made["workspace"]["id"]
     await ok(admin, "POST", f"/api/v1/workspaces/{number}/archive", {})
-    found = await acts(admin)
+    found = await entries_of(admin)
     assert [(one["username"], one["operation"], one["path"]) for one in found] == [
         ("admin", "archive_workspace", f"/api/v1/workspaces/{number}/archive"),
         ("admin", "post_workspace", "/api/v1/workspaces"),
@@ -33,7 +33,7 @@ async def test_changes_of_the_cluster_are_stored_with_who_made_them(admin: Clien
     assert (found[0]["method"], found[0]["userId"]) == ("POST", 1)
 
 
-async def test_refusals_reads_and_private_settings_are_no_acts(
+async def test_refusals_reads_and_private_settings_are_no_entries(
     admin: Client, user: Client
 ) -> None:
     assert (await admin("DELETE", "/api/v1/workspaces/999")).status == 404
@@ -41,7 +41,13 @@ async def test_refusals_reads_and_private_settings_are_no_acts(
     await ok(user, "POST", "/api/v1/groups/search", {"limit": 1})
     setting = {"settings": [{"key": "k", "value": "1", "storagePath": "p"}]}
     await ok(user, "POST", "/api/v1/users/setting", setting)
-    assert await acts(admin) == []
+    assert await entries_of(admin) == []
+
+
+async def test_the_old_path_answers_with_its_old_field(admin: Client) -> None:
+    await ok(admin, "POST", "/api/v1/workspaces", {"name": "lab"})
+    page = await ok(admin, "GET", "/api/ui/v1/acts?limit=1")
+    assert page["acts"] == await entries_of(admin, "limit=1")
 
 
 async def test_bodies_are_not_stored(admin: Client, pool: Database) -> None:
@@ -51,42 +57,45 @@ async def test_bodies_are_not_stored(admin: Client, pool: Database) -> None:
     assert "Secret" not in row["text"]
 
 
-async def test_acts_are_read_in_pages_and_narrowed(admin: Client, user: Client) -> None:
+async def test_the_audit_log_is_read_in_pages_and_narrowed(admin: Client, user: Client) -> None:
     for number in range(5):
         await ok(admin, "POST", "/api/v1/workspaces", {"name": f"w{number}"})
     await ok(user, "PATCH", "/api/v1/users/2", {"displayName": "Det"})
-    page = await ok(admin, "GET", "/api/ui/v1/acts?limit=4")
-    rest = await ok(admin, "GET", f"/api/ui/v1/acts?limit=4&before={page['next']}")
-    assert (len(page["acts"]), len(rest["acts"]), rest["next"]) == (4, 2, "0")
-    assert [one["operation"] for one in await acts(admin, "userId=2")] == ["patch_user"]
+    page = await ok(admin, "GET", "/api/ui/v1/audit?limit=4")
+    rest = await ok(admin, "GET", f"/api/ui/v1/audit?limit=4&before={page['next']}")
+    assert (len(page["entries"]), len(rest["entries"]), rest["next"]) == (4, 2, "0")
+    assert [one["operation"] for one in await entries_of(admin, "userId=2")] == ["patch_user"]
     since = (clock.now() + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
-    assert await acts(admin, f"since={since}") == []
-    answer = await admin("GET", "/api/ui/v1/acts?limit=1001")
+    assert await entries_of(admin, f"since={since}") == []
+    answer = await admin("GET", "/api/ui/v1/audit?limit=1001")
     assert (answer.status, "limit is 1001" in answer.text) == (400, True)
 
 
-async def test_only_those_who_configure_the_cluster_see_acts(user: Client) -> None:
-    assert (await user("GET", "/api/ui/v1/acts")).status == 403
+async def test_only_those_who_configure_the_cluster_see_the_audit_log(user: Client) -> None:
+    assert (await user("GET", "/api/ui/v1/audit")).status == 403
 
 
 @pytest.mark.slow
-async def test_with_roles_a_cluster_admin_sees_acts(
+async def test_with_roles_a_cluster_admin_sees_the_audit_log(
     postgres: Address, passwords: Passwords
 ) -> None:
     async with hidden_world(postgres, passwords) as world:
         user = world.clients["user"]
-        assert (await user("GET", "/api/ui/v1/acts")).status == 403
+        assert (await user("GET", "/api/ui/v1/audit")).status == 403
         await give(world, CLUSTER_ADMIN, None)
-        assert {one["operation"] for one in await acts(user)} >= {"assign_roles", "post_workspace"}
+        assert {one["operation"] for one in await entries_of(user)} >= {
+            "assign_roles",
+            "post_workspace",
+        }
 
 
-async def test_old_acts_are_deleted(admin: Client, pool: Database) -> None:
+async def test_old_entries_are_deleted(admin: Client, pool: Database) -> None:
     await ok(admin, "POST", "/api/v1/workspaces", {"name": "lab"})
     await sweep(pool)
-    assert len(await acts(admin)) == 1
+    assert len(await entries_of(admin)) == 1
     await pool.execute("UPDATE user_acts SET at = now() - interval '401 days'")
     await sweep(pool)
-    assert await acts(admin) == []
+    assert await entries_of(admin) == []
 
 
 def test_no_audited_route_is_called_by_tasks_or_reads() -> None:

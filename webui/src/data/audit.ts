@@ -1,9 +1,9 @@
-/** What people changed in the cluster itself: users, roles, workspaces, settings (`docs/ui-api.md`). */
+/** The audit log: what users changed in the cluster itself: users, roles, workspaces, settings (`docs/ui-api.md`). */
 import { useInfiniteQuery } from "@tanstack/react-query";
 
 import { request } from "@/api/client";
 
-export interface Act {
+export interface AuditEntry {
   id: string;
   at: string;
   userId: number;
@@ -14,25 +14,25 @@ export interface Act {
   path: string;
 }
 
-interface ActPage {
-  acts: Act[];
+interface AuditPage {
+  entries: AuditEntry[];
   /** `0` when there is nothing more. */
   next: string;
 }
 
 const PAGE = 500;
 
-export function useActs(userId: number) {
+export function useAuditLog(userId: number) {
   return useInfiniteQuery({
-    queryKey: ["acts", userId],
-    queryFn: ({ pageParam, signal }) => readActs(userId, pageParam, signal),
+    queryKey: ["audit", userId],
+    queryFn: ({ pageParam, signal }) => readAuditLog(userId, pageParam, signal),
     initialPageParam: "0",
     getNextPageParam: (page) => (page.next === "0" ? undefined : page.next),
   });
 }
 
-function readActs(userId: number, before: string, signal?: AbortSignal): Promise<ActPage> {
+function readAuditLog(userId: number, before: string, signal?: AbortSignal): Promise<AuditPage> {
   const query = new URLSearchParams({ limit: String(PAGE), before });
   if (userId) query.set("userId", String(userId));
-  return request<ActPage>("GET", `/api/ui/v1/acts?${query.toString()}`, signal ? { signal } : {});
+  return request<AuditPage>("GET", `/api/ui/v1/audit?${query.toString()}`, signal ? { signal } : {});
 }

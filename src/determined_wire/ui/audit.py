@@ -1,4 +1,4 @@
-"""Messages of acts of users on the cluster itself."""
+"""Messages of the audit log: what users changed in the cluster itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from determined_wire.proto import Int32, Int64, Message, Timestamp
 
 
-class GetActsRequest(Message, frozen=True):
-    """Asks for acts with lower ids than `before`."""
+class GetAuditRequest(Message, frozen=True):
+    """Asks for entries with lower ids than `before`."""
 
     user_id: Int32 = 0
     since: Timestamp | None = None
@@ -16,7 +16,7 @@ class GetActsRequest(Message, frozen=True):
     limit: Int32 = 0
 
 
-class Act(Message, frozen=True):
+class AuditEntry(Message, frozen=True):
     """A successful request that changed the cluster."""
 
     id: Int64 = 0
@@ -28,8 +28,15 @@ class Act(Message, frozen=True):
     path: str = ""
 
 
-class GetActsResponse(Message, frozen=True):
-    """Acts, the newest first; `next` is the `before` of the next page, 0 for none."""
+class GetAuditResponse(Message, frozen=True):
+    """Entries, the newest first; `next` is the `before` of the next page, 0 for none."""
 
-    acts: Sequence[Act] = ()
+    entries: Sequence[AuditEntry] = ()
+    next: Int64 = 0
+
+
+class GetActsResponse(Message, frozen=True):
+    """The same under the old path."""
+
+    acts: Sequence[AuditEntry] = ()
     next: Int64 = 0

@@ -1,4 +1,4 @@
-"""Records of acts of users on the cluster itself."""
+"""Records of the audit log: what users changed in the cluster itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 
-class NewAct(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A successful request that changed the cluster."""
 
     at: datetime
@@ -19,7 +19,7 @@ class NewAct(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-class ActRow(NewAct, frozen=True, kw_only=True):
-    """A stored act."""
+class StoredAuditEntry(AuditEntry, frozen=True, kw_only=True):
+    """An entry with its number."""
 
     id: int
