@@ -140,4 +140,4 @@ async def test_the_largest_groups_are_kept(user: Client, pool: Database) -> None
 async def test_a_wrong_column_is_named(user: Client) -> None:
     answer = await user("POST", PATH, {"projectId": 1, "by": "duration"})
     assert answer.status == 400
-    assert "runs cannot be grouped by duration" in answer.json()["error"]["error"]
+    assert "trials cannot be grouped by duration" in answer.json()["error"]["error"]

@@ -23,7 +23,7 @@ def test_columns_that_differ_from_run_to_run_make_none(by: str) -> None:
 
 @pytest.mark.parametrize("by", ["", "hp.", "unknown"])
 def test_a_column_that_does_not_exist_is_refused(by: str) -> None:
-    with pytest.raises(InvalidArgument, match="it must be a column of runs"):
+    with pytest.raises(InvalidArgument, match="it must be a column of trials"):
         parse_grouping(by, ())
 
 

@@ -11,9 +11,9 @@ from determined_master.domain.listing.columns import columns_of, is_projects_own
 
 MAX_GROUPS = 1000
 MAX_COLUMNS = 40
-"""Each is read of every run that matches."""
+"""Each is read of every trial that matches."""
 NUMBERS_THAT_NAME = frozenset({"experimentId", "forkedFrom", "projectId"})
-"""Numbers that name a thing; other numbers of the table differ from run to run."""
+"""Numbers that name a thing; other numbers of the table differ from trial to trial."""
 
 
 class Grouping(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class GroupedRows(msgspec.Struct, frozen=True):
 
 
 def parse_grouping(by: str, columns: Sequence[str]) -> Grouping:
-    """Read the request for groups of runs.
+    """Read the request for groups of trials.
 
     Raises:
         InvalidArgument: a column does not exist, makes no groups, or is no number; or there are
@@ -79,12 +79,12 @@ def _check_by(by: str) -> None:
     known = columns_of("run").get(by)
     if known is None and not is_projects_own(by):
         raise InvalidArgument(
-            f"by is {by!r}: it must be a column of runs, such as user or hp.learning_rate"
+            f"by is {by!r}: it must be a column of trials, such as user or hp.learning_rate"
         )
     is_metric = known is None and not by.startswith(("hp.", "metadata.")) and split_metric(by)
     is_measured = known is not None and known.type != "TEXT" and by not in NUMBERS_THAT_NAME
     if is_metric or is_measured:
         raise InvalidArgument(
-            f"runs cannot be grouped by {by}, which differs from run to run: use a text, a "
+            f"trials cannot be grouped by {by}, which differs from trial to trial: use a text, a "
             "hyperparameter or a key of metadata"
         )
