@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from random import Random
 from typing import Any
 
 from hypothesis import given
@@ -29,6 +30,17 @@ def anyone(_: Owner) -> bool:
 def post(n: int, owner: Owner) -> Post:
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return Post(TALLY, f"{owner.work} {n}", None, "c", future, owner=owner)
+
+
+async def take_now(queue: PostQueue) -> list[Post]:
+    """A batch, or none if it would have to wait."""
+    taking = asyncio.ensure_future(queue.take())
+    for _ in range(8):
+        await asyncio.sleep(0)
+    if not taking.done():
+        taking.cancel()
+        return []
+    return (await taking)[0]
 
 
 @given(st.lists(owners, min_size=1, max_size=60))
@@ -95,6 +107,63 @@ async def test_a_neighbour_goes_to_the_next_worker_while_one_aggregate_fills_a_b
     assert len(posts) == 128
     others, _ = await queue.take()
     assert others == [neighbour]
+
+
+async def test_a_work_never_has_two_workers_so_that_one_is_free_for_a_neighbour() -> None:
+    queue = PostQueue(limit=20_000, batch=128)
+    for n in range(1000):
+        queue.put(post(n, HEAVY))
+    posts, _ = await queue.take()
+    assert await take_now(queue) == []
+    second = asyncio.ensure_future(queue.take())
+    neighbour = post(1, LIGHT)
+    queue.put(neighbour)
+    assert await asyncio.wait_for(second, 60) == ([neighbour], [])
+    third = asyncio.ensure_future(queue.take())
+    queue.give_back(posts)
+    more, _ = await asyncio.wait_for(third, 60)
+    assert len(more) == 128 // 4
+
+
+async def test_events_that_callers_post_in_the_next_passes_are_in_the_same_batch() -> None:
+    queue = PostQueue(limit=20_000, batch=128)
+    loop = asyncio.get_running_loop()
+    queue.put(post(0, HEAVY))
+    taking = asyncio.ensure_future(queue.take())
+    loop.call_soon(queue.put, post(1, HEAVY))
+    loop.call_soon(loop.call_soon, queue.put, post(2, HEAVY))
+    posts, _ = await asyncio.wait_for(taking, 60)
+    assert len(posts) == 3
+
+
+@given(
+    st.lists(st.tuples(owners, st.integers(0, 2)), min_size=1, max_size=60),
+    st.integers(0, 1000),
+)
+def test_batches_at_one_time_share_no_work_and_each_event_is_in_one(
+    items: list[tuple[Owner, int]], seed: int
+) -> None:
+    random = Random(seed)
+
+    async def scenario() -> None:
+        queue = PostQueue(limit=20_000, batch=8)
+        left = [post(n, owner) for owner, n in items]
+        taken: list[Post] = []
+        open_batches: list[list[Post]] = []
+        while len(taken) < len(items) or open_batches:
+            step = random.randrange(3)
+            if step == 0 and left:
+                queue.put(left.pop(0))
+            elif step == 1 and open_batches:
+                queue.give_back(open_batches.pop(random.randrange(len(open_batches))))
+            elif step == 2 and (posts := await take_now(queue)):
+                works = {p.turn.work for batch in open_batches for p in batch}
+                assert works.isdisjoint(p.turn.work for p in posts)
+                open_batches.append(posts)
+                taken += posts
+        assert len(set(map(id, taken))) == len(items)
+
+    asyncio.run(scenario())
 
 
 async def test_a_full_queue_of_one_user_has_room_for_another() -> None:

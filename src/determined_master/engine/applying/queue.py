@@ -14,6 +14,10 @@ from determined_master.engine.kind import AnyKind, Outcome, Within
 from determined_master.engine.turns import Owner, Shares, Turns
 from determined_master.store.db import Conn
 
+_GATHER_PASSES = 2
+"""Passes of the event loop before a batch: callers that were just answered post their next events
+in them. Without these, a search that ends has twice as many batches."""
+
 
 @dataclass(slots=True, eq=False)
 class Post:
@@ -65,8 +69,9 @@ class Closing:
 class PostQueue:
     """Forms batches in turns of the events' owners, with a bound for each.
 
-    No two batches have events of the same aggregate at the same time. A batch of one owner alone
-    would be long: the next event of somebody else waits for its end.
+    No two batches have events of the same aggregate, or of the same work, at the same time: one
+    worker is always free for others. A batch of one owner alone would be long: the next event of
+    somebody else waits for its end.
 
     Args:
         limit: length from which `wait_for_room` waits; for each user a quarter of it.
@@ -82,6 +87,8 @@ class PostQueue:
         self._waiting: dict[Key, deque[Post]] = {}
         self._ready: Turns[Key] = Turns()
         self._busy: set[Key] = set()
+        self._served: set[str] = set()
+        """Works that have a batch now."""
         self._closings: deque[Closing] = deque()
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
@@ -120,10 +127,14 @@ class PostQueue:
 
     async def take(self) -> tuple[list[Post], list[Closing]]:
         """Wait for a batch; the caller releases its aggregates with `give_back`."""
-        while not self._ready and not self._closings:
+        for _ in range(_GATHER_PASSES):
+            await asyncio.sleep(0)
+        while True:
+            posts = self._take_posts()
+            if posts or self._closings:
+                break
             self._filled.clear()
             await self._filled.wait()
-        posts = self._take_posts()
         self._count -= len(posts)
         for post in posts:
             self._held.add(post.turn, -1)
@@ -134,11 +145,12 @@ class PostQueue:
 
     def give_back(self, posts: Sequence[Post]) -> None:
         """Release the aggregates of a settled batch."""
+        self._served -= {post.turn.work for post in posts}
+        self._filled.set()
         for key in {post.key for post in posts}:
             self._busy.discard(key)
             if key in self._waiting:
                 self._ready.put(self._waiting[key][0].turn, key)
-                self._filled.set()
 
     def drain(self) -> tuple[list[Post], list[Closing]]:
         """Remove everything that waits, when leadership ends."""
@@ -156,7 +168,11 @@ class PostQueue:
     def _take_posts(self) -> list[Post]:
         posts: list[Post] = []
         shares = Shares(user=max(self._batch // 2, 1), work=max(self._batch // 4, 1))
-        while len(posts) < self._batch and (turn := self._ready.take(shares.may_have)):
+
+        def may_have(owner: Owner) -> bool:
+            return owner.work not in self._served and shares.may_have(owner)
+
+        while len(posts) < self._batch and (turn := self._ready.take(may_have)):
             owner, key = turn
             waiting = self._waiting[key]
             self._busy.add(key)
@@ -165,6 +181,7 @@ class PostQueue:
                 shares.add(owner)
             if not waiting:
                 del self._waiting[key]
+        self._served.update(post.turn.work for post in posts)
         return posts
 
 
