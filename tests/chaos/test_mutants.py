@@ -12,8 +12,8 @@ from tests.chaos.counts import kind_of
 from tests.chaos.instants import Victim, kill_instants
 from tests.chaos.run import Result, run_seed
 
-from determined_master.domain.schedule.planning_pass import PlanningPass
-from determined_master.domain.schedule.victims import Victims
+from determined_master.domain.schedule.capacity import Capacity
+from determined_master.domain.schedule.stages.victims import Victims
 from determined_master.engine.effects.outbox import Outbox
 from determined_master.pools.live import LiveAllocations
 from determined_master.services.tasks.allocation_effects import AllocationEffects
@@ -51,7 +51,7 @@ MUTANTS: dict[str, tuple[Mutant, str, Victim | None]] = {
         None,
     ),
     "who can never fit holds others back": (
-        lambda: patch.object(PlanningPass, "is_possible", lambda *_: True),
+        lambda: patch.object(Capacity, "could_hold", lambda *_: True),
         "lost, other",
         None,
     ),

@@ -12,7 +12,7 @@ from determined_master import clock
 from determined_master.domain.schedule import reasons
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
-from determined_master.domain.schedule.planning_pass import PREEMPTED
+from determined_master.domain.schedule.stages.planning import PREEMPTED
 from determined_master.domain.schedule.view import Rules, RunningView
 from determined_master.pools.agent_backoff import Backoff
 from determined_master.pools.live import LiveAllocations

@@ -13,8 +13,8 @@ from determined_master.domain.pods.quotas import freed_by_placeholders
 from determined_master.domain.schedule import planner
 from determined_master.domain.schedule.kubernetes import split
 from determined_master.domain.schedule.placing.node_demand import unmet_demand
-from determined_master.domain.schedule.pods import (
-    PodPlanner,
+from determined_master.domain.schedule.placing.pod_planner import PodPlanner
+from determined_master.domain.schedule.placing.pods_view import (
     PodsView,
     TaskPods,
     uses_of,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from determined_master.domain.schedule.planning_pass import PREEMPTED
+from determined_master.domain.schedule.stages.planning import PREEMPTED
 from determined_master.domain.schedule.view import RequestView, RunningView, position_of
 
 if TYPE_CHECKING:

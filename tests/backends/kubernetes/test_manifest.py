@@ -19,7 +19,7 @@ from determined_master.backends.kubernetes.manifest.provisioning import provisio
 from determined_master.backends.kubernetes.options import Autoscaling, Handover, PoolPods
 from determined_master.domain.pods.needs import needs_of
 from determined_master.domain.pods.placement import ClusterLoads
-from determined_master.domain.schedule.pods import uses_of
+from determined_master.domain.schedule.placing.pods_view import uses_of
 from determined_master.domain.task.containers import typed_containers
 from determined_master.domain.task.pod_names import object_of_a_task
 from determined_master.ports.kubernetes import NodeRequest

@@ -6,7 +6,8 @@ from random import Random
 
 from tests.domain.builders import agent, holding
 
-from determined_master.domain.schedule.capacity import Capacity, CapacityIndex, Measure
+from determined_master.domain.schedule.capacity import Capacity
+from determined_master.domain.schedule.seats import CapacityIndex, Measure
 from determined_master.domain.schedule.view import Rules
 
 NAMES = "abcdefgh"

@@ -8,7 +8,7 @@ from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.plan import Plan
 from determined_master.domain.schedule.planner import plan
-from determined_master.domain.schedule.shares import Share, fill
+from determined_master.domain.schedule.stages.shares import Share, fill
 from determined_master.domain.schedule.view import PoolView, Rules
 
 

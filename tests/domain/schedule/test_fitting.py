@@ -8,7 +8,7 @@ from tests.covers import covers
 from tests.domain.builders import agent
 
 from determined_master.domain.schedule.capacity import Capacity, drained
-from determined_master.domain.schedule.fitting import Demand, could_fit, fit, fit_drained
+from determined_master.domain.schedule.fitting import Demand, could_fit, fit_drained
 from determined_master.domain.schedule.hash_ring import distance, hash_of
 from determined_master.domain.schedule.view import Rules
 
@@ -21,13 +21,13 @@ def demand(slots: int, *, single: bool = False, excluded: tuple[str, ...] = ()) 
 
 def where(wanted: Demand, agents, rules: Rules = BEST, id: str = "x") -> dict[str, int] | None:
     kind = "slots" if wanted.slots else "aux"
-    parts = fit(wanted, id, Capacity(agents, (), rules, kind))
+    parts = Capacity(agents, (), rules, kind).fit(wanted, id)
     return None if parts is None else dict(parts)
 
 
 def possible(wanted: Demand, agents) -> bool:
     capacity = drained(agents, BEST, "slots" if wanted.slots else "aux")
-    return fit(wanted, "x", capacity) is not None
+    return capacity.fit(wanted, "x") is not None
 
 
 @covers("scheduling-and-provisioning b.5.one_agent b.5.best_slots")
@@ -159,7 +159,7 @@ def test_many_tasks_without_slots_at_once_share_the_nodes_equally() -> None:
     capacity = Capacity(agents, (), replace(BEST, spreads_aux=True), "aux")
     counts = Counter[str]()
     for n in range(30):
-        parts = fit(demand(0), f"t{n}", capacity)
+        parts = capacity.fit(demand(0), f"t{n}")
         assert parts is not None
         capacity.take(parts)
         counts.update(agent_id for agent_id, _ in parts)
@@ -183,28 +183,25 @@ def test_the_capacity_of_the_empty_pool_is_known_while_it_is_full() -> None:
 def test_slots_reserved_for_one_request_are_not_usable_by_another() -> None:
     capacity = Capacity([agent("a", 4, free=2)], (), BEST, "slots")
     capacity.reserve((("a", 3),))
-    assert fit(demand(1), "x", capacity) is None
+    assert capacity.fit(demand(1), "x") is None
     capacity = Capacity([agent("a", 4)], (), BEST, "slots")
     capacity.reserve((("a", 3),))
-    assert fit(demand(1), "x", capacity) == (("a", 1),)
+    assert capacity.fit(demand(1), "x") == (("a", 1),)
 
 
 def test_agents_are_drained_where_the_least_is_in_use() -> None:
     agents = [agent("a", 4, free=1), agent("b", 4, free=3), agent("c", 4, free=2)]
     capacity = Capacity(agents, (), BEST, "slots")
-    assert fit_drained(demand(4), "x", capacity) == (("b", 4),)
-    assert fit_drained(demand(8), "x", capacity) == (("b", 4), ("c", 4))
-    assert fit_drained(demand(6), "x", capacity) is None
+    index, seats = capacity.reservable, capacity.seats
+    assert fit_drained(demand(4), "x", index, seats) == (("b", 4),)
+    assert fit_drained(demand(8), "x", index, seats) == (("b", 4), ("c", 4))
+    assert fit_drained(demand(6), "x", index, seats) is None
 
 
 def test_could_fit_knows_gangs_and_single_agents() -> None:
     def could(wanted: Demand, *free: int) -> bool:
         agents = [agent(name, 4, free=n) for name, n in zip("ab", free, strict=True)]
-        return could_fit(
-            wanted,
-            Capacity(agents, (), BEST, "slots").reservable,
-            is_heterogeneous=BEST.is_heterogeneous,
-        )
+        return could_fit(wanted, Capacity(agents, (), BEST, "slots").reservable, BEST)
 
     assert could(demand(8), 4, 4)
     assert not could(demand(8), 4, 3)

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.frames import Frame, FrameHistory
-from determined_master.domain.schedule.plan import Plan, Preempt, Start, Wait
+from determined_master.domain.schedule.plan import Behind, Full, Plan, Preempt, Start
 from determined_master.domain.schedule.view import PoolView, Rules
 
 A, B = agent("a"), agent("b")
 X, Y = pending("x"), pending("y")
 R = holding("r", ("a", 2))
-FULL, BEHIND = Wait("x", "full"), Wait("x", "behind", "y")
+FULL, BEHIND = Full("x"), Behind("x", "y")
 
 
 def view(*agents: Any, pending: tuple[Any, ...] = (), running: tuple[Any, ...] = ()) -> PoolView:
@@ -33,9 +33,7 @@ def view(*agents: Any, pending: tuple[Any, ...] = (), running: tuple[Any, ...] =
 def test_a_key_frame_holds_the_whole_decision() -> None:
     history = FrameHistory()
     history.take(view(A, pending=(X,)), Plan(), is_key=True)
-    plan = Plan(
-        (Start("x", (("a", (0,)),)),), (Preempt("r", "reason", "j"),), (Wait("y", "full"),)
-    )
+    plan = Plan((Start("x", (("a", (0,)),)),), (Preempt("r", "reason", "j"),), (Full("y"),))
     frame = history.take(view(A, B, pending=(X, Y), running=(R,)), plan, is_key=True)
     assert frame == Frame(
         pool="gpus",
@@ -66,7 +64,7 @@ def test_an_equal_wait_is_no_news() -> None:
     """Each plan builds its waits anew, so they are compared by content."""
     history = FrameHistory()
     history.take(view(A, pending=(X,)), Plan(waits=(FULL,)), is_key=True)
-    again = Plan(waits=(Wait("x", "full"),))
+    again = Plan(waits=(Full("x"),))
     frame = history.take(view(A, pending=(X,)), again, is_key=False)
     assert frame.waits == ()
     assert not frame.has_news
@@ -96,9 +94,9 @@ def test_any_change_is_news(news: dict[str, Any]) -> None:
 def test_replayed_frames_give_the_decisions_that_were_taken() -> None:
     start = Start("x", (("a", (0,)),))
     decisions = [
-        (view(A, B, pending=(X, Y)), Plan(waits=(FULL, Wait("y", "full")))),
-        (view(A, pending=(X, Y)), Plan((start,), (), (Wait("y", "behind", "x"),))),
-        (view(A, pending=(Y,), running=(R,)), Plan(waits=(Wait("y", "behind", "x"),))),
+        (view(A, B, pending=(X, Y)), Plan(waits=(FULL, Full("y")))),
+        (view(A, pending=(X, Y)), Plan((start,), (), (Behind("y", "x"),))),
+        (view(A, pending=(Y,), running=(R,)), Plan(waits=(Behind("y", "x"),))),
         (view(A, running=(R,)), Plan((), (Preempt("r", "reason", "j"),))),
         (view(B, pending=(X,)), Plan(waits=(FULL,))),
     ]
@@ -113,7 +111,7 @@ def test_a_key_frame_forgets_everything_before_it() -> None:
         FrameHistory().take(view(A, pending=(X,), running=(R,)), Plan(waits=(FULL,)), is_key=True)
     )
     taken.take(view(A, pending=(X,), running=(R,)), Plan(waits=(FULL,)), is_key=True)
-    now = view(B, pending=(Y,)), Plan(waits=(Wait("y", "full"),))
+    now = view(B, pending=(Y,)), Plan(waits=(Full("y"),))
     assert film.play(taken.take(*now, is_key=True)) == now
 
 

@@ -8,7 +8,7 @@ from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.pods.queues import is_queue, queue_name
 from determined_master.domain.schedule import planner
-from determined_master.domain.schedule.kubernetes import MOST_WAITING
+from determined_master.domain.schedule.handover import MAX_WAITING
 from determined_master.domain.schedule.plan import Start
 from determined_master.domain.schedule.view import PoolView, RequestView, Rules, RunningView
 from determined_master.domain.schedule.why import explain
@@ -64,7 +64,7 @@ def test_the_limit_of_a_job_holds_and_holds_nobody_back() -> None:
 def test_only_so_many_pods_wait_in_the_cluster_and_running_ones_do_not_count() -> None:
     running = (
         holding("r", *[(QUEUE, 4)] * 1000),
-        holding("w", *[(QUEUE, 4)] * (MOST_WAITING - 1), is_waiting=True),
+        holding("w", *[(QUEUE, 4)] * (MAX_WAITING - 1), is_waiting=True),
     )
     made = view(pending("a", 4), pending("b", 4, 1), pending("c", 8, 2), running=running)
     decided = planner.plan(made)
@@ -76,7 +76,7 @@ def test_only_so_many_pods_wait_in_the_cluster_and_running_ones_do_not_count() -
 
 
 def test_a_gang_beyond_the_bound_goes_when_nothing_else_waits() -> None:
-    large = pending("large", 4 * (MOST_WAITING + 1))
+    large = pending("large", 4 * (MAX_WAITING + 1))
     assert started(view(large, pending("b", 4, 1))) == ["large"]
     waiting = (holding("w", (QUEUE, 4), is_waiting=True),)
     later = view(large, pending("b", 4, 1), running=waiting)

@@ -12,7 +12,7 @@ from tests.covers import covers
 from tests.domain.builders import T0, agent, holding, pending
 
 from determined_master.domain.schedule.capacity import drained
-from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.ordering import rank
 from determined_master.domain.schedule.planner import plan
@@ -146,7 +146,7 @@ def test_backfill_can_be_asked_to_leave_and_starts_only_where_that_is_allowed(vi
         for w in made.waits
         if requests[w.allocation_id].slots
         and w.code not in ("limit", "impossible")
-        and fit(Demand.of(requests[w.allocation_id]), "", empty)
+        and empty.fit(Demand.of(requests[w.allocation_id]), "")
     ]
     for start in made.starts:
         request = requests[start.allocation_id]
@@ -214,7 +214,7 @@ def workloads(draw, runs_s=RUNS_S) -> list[SimTask]:
 def test_everybody_who_fits_is_served_in_the_end(workload, rules, sizes) -> None:
     agents = agents_of(sizes)
     empty = drained(agents, rules, "slots")
-    able = [t for t in workload if fit(Demand(t.slots, False, frozenset()), t.id, empty)]
+    able = [t for t in workload if empty.fit(Demand(t.slots, False, frozenset()), t.id)]
     done = simulate(able, agents, rules)
     assert [t.id for t in done.tasks if t.ended_s is None] == []
 

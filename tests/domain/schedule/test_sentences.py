@@ -1,4 +1,4 @@
-"""The sentence that tells a user why a request waits, for each code of a plan."""
+"""The sentence that tells a user why a request waits, for each kind of wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from tests.domain.builders import agent, pending
 
-from determined_master.domain.schedule.plan import Wait
+from determined_master.domain.schedule.plan import (
+    Behind,
+    Draining,
+    Full,
+    Impossible,
+    Leaving,
+    OverLimit,
+    OverShare,
+    Wait,
+)
 from determined_master.domain.schedule.reasons import reason
 from determined_master.domain.schedule.view import PoolView, Rules, Size
 
@@ -23,18 +32,14 @@ def sentence(
     return reason(view, request, wait)
 
 
-def wait(code: Any, behind: str = "", agents: tuple[str, ...] = ()) -> Wait:
-    return Wait("x", code, behind, agents)
-
-
 def test_a_request_for_which_others_leave_names_their_agents() -> None:
-    assert sentence(wait("leaving", agents=("a", "b"))) == (
+    assert sentence(Leaving("x", ("a", "b"))) == (
         "is next; waits for 2 slots on a, b, where others were preempted"
     )
 
 
 def test_a_request_for_which_agents_are_kept_names_the_patience() -> None:
-    assert sentence(wait("kept", agents=("a",)), rules=Rules(gang_patience_s=90.4)) == (
+    assert sentence(Draining("x", ("a",)), rules=Rules(gang_patience_s=90.4)) == (
         "waits for 2 slots; others had passed it for 90 s (gang_patience), so nothing new starts "
         "on a until it does"
     )
@@ -52,35 +57,35 @@ def test_a_request_behind_others_says_why_it_may_not_pass_them(
     preemption: bool, is_preemptible: bool, rest: str
 ) -> None:
     said = sentence(
-        wait("behind", "y"), rules=Rules(preemption=preemption), is_preemptible=is_preemptible
+        Behind("x", "y"), rules=Rules(preemption=preemption), is_preemptible=is_preemptible
     )
     assert said == ("waits for 2 slots behind more urgent requests, of which y is next" + rest)
 
 
 def test_a_request_over_its_jobs_limit_names_the_limit() -> None:
-    assert sentence(wait("limit"), max_slots=1) == (
+    assert sentence(OverLimit("x"), max_slots=1) == (
         "its job may use 1 slot at a time (resources.max_slots) and uses them: raise that, or "
         "wait for its other tasks"
     )
 
 
 def test_a_request_beyond_its_jobs_share_names_the_weight() -> None:
-    assert sentence(wait("share")) == (
+    assert sentence(OverShare("x")) == (
         "its job has its fair share of the pool: raise its weight, or wait for others"
     )
 
 
 @pytest.mark.parametrize(("slots", "what"), [(4, "4 slots"), (1, "1 slot"), (0, "a place")])
 def test_a_request_that_machines_on_demand_will_hold_waits_for_them(slots: int, what: str) -> None:
-    assert sentence(wait("impossible"), slots, MACHINES, agents=()) == (
+    assert sentence(Impossible("x"), slots, MACHINES, agents=()) == (
         f"waits for {what} on machines that pool 'p' starts on demand"
     )
 
 
 def test_a_request_that_no_machine_will_hold_is_impossible() -> None:
-    alone = sentence(wait("impossible"), 8, MACHINES, is_single_node=True)
+    alone = sentence(Impossible("x"), 8, MACHINES, is_single_node=True)
     assert alone.startswith("needs 8 slots on one agent, and the largest of pool 'p' has 4")
-    assert sentence(wait("impossible"), 9).startswith("needs 9 slots, and pool 'p' has 4")
+    assert sentence(Impossible("x"), 9).startswith("needs 9 slots, and pool 'p' has 4")
 
 
 @pytest.mark.parametrize(
@@ -130,4 +135,4 @@ def test_a_request_that_no_machine_will_hold_is_impossible() -> None:
 def test_a_request_in_a_full_pool_says_what_is_free_and_why_that_is_not_enough(
     slots: int, agents: Any, fields: dict[str, Any], text: str
 ) -> None:
-    assert sentence(wait("full"), slots, agents=agents, **fields) == text
+    assert sentence(Full("x"), slots, agents=agents, **fields) == text

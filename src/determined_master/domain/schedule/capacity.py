@@ -1,108 +1,40 @@
-"""Capacity of a pool's agents: free slots, slots that become free, and reservations, in one pass.
+"""Capacity of a pool during one plan: what fits now, what fits later, and what can only wait.
 
-A pass starts requests, preempts tasks, and reserves the slots that these free for requests ahead
-in the queue. For each agent, `free` counts the slots that can be used now, and `soon` those that
-can be reserved: the free slots and those of exiting tasks, less existing reservations. Reserved
-slots cannot be used now, so at most the smaller of the two is open.
+A plan starts requests, preempts tasks, and reserves the slots that these free for requests ahead
+in the queue. The capacity remembers which demands got nothing, so that thousands of equal
+requests cost one answer.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
-from determined_master.domain.schedule.hash_ring import HashRing, member_of
-from determined_master.domain.schedule.view import AgentView, Rules, RunningView
+from determined_master.domain.schedule import fitting
+from determined_master.domain.schedule.fitting import Demand, demand_of
+from determined_master.domain.schedule.plan import Full, Wait
+from determined_master.domain.schedule.seats import (
+    AgentCapacity,
+    CapacityIndex,
+    SlotCounts,
+    SlotKind,
+    seat_of,
+)
+from determined_master.domain.schedule.view import (
+    AgentView,
+    DemandKey,
+    RequestView,
+    Rules,
+    RunningView,
+)
 
-SlotKind = Literal["slots", "aux"]
-Measure = Literal["open", "reservable", "preemptible"]
-"""Which of an agent's places count: usable now, reservable, or reservable after preemption of
-every task that can be preempted."""
-SlotCounts = tuple[tuple[str, int], ...]
-"""The numbers of slots on agents that together satisfy a demand."""
-CapacityGroup = tuple[int, int, float | None]
-"""Open places, all places, and the score when places do not decide it: equal agents share one.
-
-For reservable places, the first is negative where reservations exceed the places that become free.
-"""
-
-
-class AgentCapacity(msgspec.Struct, gc=False):
-    """The places of one agent during a pass."""
-
-    id: str
-    member: tuple[int, str]
-    """Its hash and its id, for hash rings."""
-    total: int
-    free: list[int]
-    """Numbers of the free slots, ascending; for tasks without slots only their count matters."""
-    reservable: int
-    """Places that can be reserved. Using more of the free ones would break a reservation."""
-    fixed: float | None
-    """A score that does not depend on its places."""
-    held: int = 0
-    """Slots of preemptible tasks."""
-
-
-class CapacityIndex:
-    """Agents by number of places: finds the best for a request in O(log agents)."""
-
-    def __init__(self, seats: Iterable[AgentCapacity], measure: Measure) -> None:
-        """
-        Args:
-            seats: in the order of their hashes.
-            measure: which of their places count.
-        """
-        self._measure = measure
-        self.groups: dict[CapacityGroup, HashRing] = {}
-        self._of: dict[str, CapacityGroup] = {}
-        group_of, groups = self._group, self.groups
-        for seat in seats:
-            group = self._of[seat.id] = group_of(seat)
-            if group in groups:
-                groups[group].append(seat.member)
-            else:
-                groups[group] = [seat.member]
-
-    def count(self, group: CapacityGroup, excluded: frozenset[str] = frozenset()) -> int:
-        """How many agents a group has, excluded ones not counted."""
-        ring = self.groups[group]
-        return len(ring) - sum(self._of.get(agent_id) == group for agent_id in excluded)
-
-    def whole(self, excluded: frozenset[str] = frozenset()) -> dict[int, int]:
-        """The number of agents without any use, by their number of places."""
-        sizes: dict[int, int] = {}
-        for group in self.groups:
-            places, total, _ = group
-            if 0 < places == total:
-                sizes[total] = sizes.get(total, 0) + self.count(group, excluded)
-        return sizes
-
-    def moved(self, seat: AgentCapacity) -> None:
-        """Update the index after a change of a seat."""
-        before, after = self._of[seat.id], self._group(seat)
-        if before == after:
-            return
-        ring = self.groups[before]
-        del ring[bisect_left(ring, seat.member)]
-        if not ring:
-            del self.groups[before]
-        insort(self.groups.setdefault(after, []), seat.member)
-        self._of[seat.id] = after
-
-    def _group(self, seat: AgentCapacity) -> CapacityGroup:
-        reservable = seat.reservable
-        if self._measure == "open":
-            free = len(seat.free)
-            places = max(0, free if free < reservable else reservable)
-        else:
-            places = reservable + seat.held if self._measure == "preemptible" else reservable
-        return places, seat.total, seat.fixed
+MAX_DRAINED_FOR = 16
+"""Requests that agents are drained for at a time: the first in the queue."""
+ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 class Capacity:
@@ -119,18 +51,23 @@ class Capacity:
         if kind == "aux" and rules.spreads_aux:
             rules = replace(rules, fitting="worst")
         self.rules = rules
+        self._agents = agents
         self._shut = {(a.id, holder): count for a in agents for holder, count in a.shut}
-        leaving: dict[str, int] = {}
-        for one in running:
-            if one.is_leaving and not one.is_gone:
-                for agent_id, places in self.held(one):
-                    leaving[agent_id] = leaving.get(agent_id, 0) + places
-        seats = [_seat(a, kind, rules, leaving.get(a.id, 0)) for a in agents if a.is_accepting]
+        leaving = self._leaving(running)
+        seats = [seat_of(a, kind, rules, leaving[a.id]) for a in agents if a.is_accepting]
         seats.sort(key=attrgetter("member"))
         self.seats = {seat.id: seat for seat in seats}
         self.now = CapacityIndex(self.seats.values(), "open")
         self._reservable: CapacityIndex | None = None
         self._preemptible: CapacityIndex | None = None
+        self._empty: Capacity | None = None
+        self._sizes: Counter[int] | None = None
+        self._possible: dict[Demand, bool] = {}
+        self._full: set[Demand] = set()
+        self._undrainable: set[Demand] = set()
+        self._drained_for = 0
+        self._settled: dict[DemandKey, datetime] = {}
+        """Demands that got nothing: their requests that were made after this only wait."""
 
     @property
     def reservable(self) -> CapacityIndex:
@@ -145,6 +82,71 @@ class Capacity:
         if self._preemptible is None:
             self._preemptible = CapacityIndex(self.seats.values(), "preemptible")
         return self._preemptible
+
+    def fit(self, demand: Demand, allocation_id: str) -> SlotCounts | None:
+        """Where it can start now; a full agent stays full, because a plan only uses up slots."""
+        if demand in self._full:
+            return None
+        parts = fitting.fit(demand, allocation_id, self.now, self.rules)
+        if parts is None:
+            self._full.add(demand)
+        return parts
+
+    def fit_later(self, demand: Demand, allocation_id: str) -> SlotCounts | None:
+        """Where it can start when the exiting tasks have left."""
+        return fitting.fit(demand, allocation_id, self.reservable, self.rules)
+
+    def could_hold(self, demand: Demand) -> bool:
+        """Whether these agents would hold it if they were empty."""
+        answer = self._possible.get(demand)
+        if answer is None:
+            answer = self._possible[demand] = self._could_hold(demand)
+        return answer
+
+    def could_fit_after_preemption(self, demand: Demand) -> bool:
+        """Whether it would fit if every task that can be preempted were."""
+        return fitting.could_fit(demand, self.preemptible, self.rules)
+
+    def drain_for(self, demand: Demand, allocation_id: str) -> SlotCounts | None:
+        """Reserve agents for a request until they can hold it; None when enough are drained."""
+        if self.is_undrainable(demand):
+            return None
+        parts = fitting.fit_drained(demand, allocation_id, self.reservable, self.seats)
+        if parts is None or not self._is_new_reservation(parts):
+            self._undrainable.add(demand)
+            return None
+        self._drained_for += 1
+        self.reserve(parts)
+        return parts
+
+    def is_undrainable(self, demand: Demand) -> bool:
+        """Whether all agents that could be drained for it are reserved for others already."""
+        return self._drained_for >= MAX_DRAINED_FOR or demand in self._undrainable
+
+    def settle(self, demand: Demand, since: datetime = ALWAYS) -> None:
+        """Note that requests of this demand that were made after `since` can only wait."""
+        self._settled[demand] = since
+
+    def is_settled(self, request: RequestView) -> bool:
+        """Whether an equal request has shown that it can only wait."""
+        since = self._settled.get(demand_of(request))
+        return since is not None and request.requested_at > since
+
+    def unsettled(
+        self, requests: Iterable[RequestView], waits: list[Wait]
+    ) -> Iterator[RequestView]:
+        """The requests that may get something; the others are added to the waits.
+
+        Most requests of a long queue can only wait, so this spares a call for each of them. A
+        job's own limit comes before the capacity: a request with one is always returned.
+        """
+        settled = self._settled
+        for request in requests:
+            since = settled.get(demand_of(request))
+            if since is None or request.requested_at <= since or request.max_slots is not None:
+                yield request
+            else:
+                waits.append(Full(request.allocation_id))
 
     def add_preemptible(self, one: RunningView, sign: int = 1) -> None:
         """Count a task among those that can be preempted; remove it with sign -1."""
@@ -162,17 +164,22 @@ class Capacity:
             return self._without_shut(one.allocation_id, held) if self._shut else held
         return tuple((agent_id, 1) for agent_id, slots in one.slots_by_agent if not slots)
 
+    def can_reserve(self, parts: SlotCounts) -> bool:
+        """Whether exactly these places can be reserved."""
+        seats = self.seats
+        return all(agent_id in seats and seats[agent_id].reservable >= n for agent_id, n in parts)
+
     def take(self, parts: SlotCounts) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Use places now; return the numbers of the slots by agent id."""
-        taken = []
+        placement = []
         for agent_id, places in sorted(parts):
             seat = self.seats[agent_id]
             numbers = tuple(seat.free[:places])
             del seat.free[:places]
             seat.reservable -= places
             self._moved(seat)
-            taken.append((agent_id, numbers if self.kind == "slots" else ()))
-        return tuple(taken)
+            placement.append((agent_id, numbers if self.kind == "slots" else ()))
+        return tuple(placement)
 
     def reserve(self, parts: SlotCounts) -> None:
         """Reserve places; those in use are reserved for the time when they are free."""
@@ -188,6 +195,29 @@ class Capacity:
             if seat is not None:
                 seat.reservable += sign * places
                 self._moved(seat)
+
+    def _leaving(self, running: Iterable[RunningView]) -> Counter[str]:
+        """Places of exiting tasks, by agent."""
+        leaving: Counter[str] = Counter()
+        for one in running:
+            if one.is_leaving and not one.is_gone:
+                for agent_id, places in self.held(one):
+                    leaving[agent_id] += places
+        return leaving
+
+    def _could_hold(self, demand: Demand) -> bool:
+        if not demand.excluded_agents:
+            if self._sizes is None:
+                totals = (seat.total for seat in self.seats.values())
+                self._sizes = Counter(total for total in totals if total > 0)
+            return fitting.could_hold(demand, self._sizes, self.rules)
+        if self._empty is None:
+            self._empty = drained(self._agents, self.rules, self.kind)
+        return self._empty.fit(demand, "") is not None
+
+    def _is_new_reservation(self, parts: SlotCounts) -> bool:
+        """Whether none of these agents is reserved for others as a whole already."""
+        return all(self.seats[a].total + self.seats[a].reservable >= n for a, n in parts)
 
     def _without_shut(self, allocation_id: str, held: SlotCounts) -> SlotCounts:
         left = ((a, n - self._shut.get((a, allocation_id), 0)) for a, n in held)
@@ -214,24 +244,3 @@ def drained(agents: Sequence[AgentView], rules: Rules, kind: SlotKind) -> Capaci
         if a.is_accepting
     ]
     return Capacity(idle, (), rules, kind)
-
-
-def _seat(agent: AgentView, kind: SlotKind, rules: Rules, leaving: int) -> AgentCapacity:
-    member = member_of(agent.id)
-    if kind == "slots":
-        free = sorted(agent.free_slots)
-        return AgentCapacity(agent.id, member, agent.slots, free, len(free) + leaving, None)
-    total = agent.max_zero_slot_tasks
-    places = max(0, total - agent.zero_slot_tasks)
-    fixed = None
-    if not rules.spreads_aux and (len(agent.free_slots) < agent.slots or agent.shut):
-        # Its slots decide, so that agents with idle slots stay idle.
-        fixed = score(len(agent.free_slots), agent.slots, rules)
-    return AgentCapacity(agent.id, member, total, list(range(places)), places + leaving, fixed)
-
-
-def score(free: int, total: int, rules: Rules) -> float:
-    """The score of an agent for a request that it can hold; higher is better."""
-    if rules.fitting == "best":
-        return 1.0 / (1 + free)
-    return free / total if total else 0.0

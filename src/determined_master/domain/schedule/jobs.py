@@ -5,6 +5,7 @@ A caller that keeps a pool's queue keeps these too, so unchanged jobs cost a pla
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
@@ -40,20 +41,20 @@ def job_view(
         pending: its requests for slots.
         running: its tasks with slots; both together are at least one.
     """
-    line = sorted(pending, key=age_key)
-    asked = list(map(_slots_of, line))
+    ordered = sorted(pending, key=age_key)
+    sizes = list(map(_slots_of, ordered))
     held = _held(running)
-    smallest_asked = min(asked, default=None)
+    smallest_asked = min(sizes, default=None)
     loose = [n for n in (smallest_asked, held.smallest_loose) if n is not None]
-    members: list[RequestView | RunningView] = [*line, *running]
+    members: list[RequestView | RunningView] = [*ordered, *running]
     limits = set(map(_limit_of, members)) - {None}
-    total = sum(map(_slots_of, running)) + sum(asked)
+    total = sum(map(_slots_of, running)) + sum(sizes)
     return JobView(
         job_id=job_id,
-        pending=tuple(line),
-        ids=tuple(map(_id_of, line)),
+        pending=tuple(ordered),
+        ids=tuple(map(_id_of, ordered)),
         running=tuple(running),
-        submitted_at=min(map(_submitted_of, [*line[:1], *running])),
+        submitted_at=min(map(_submitted_of, [*ordered[:1], *running])),
         weight=max(map(_weight_of, members)),
         demand=min([total, *limits]),
         smallest=min(loose, default=None),
@@ -61,7 +62,7 @@ def job_view(
         holds=held.all,
         staying=held.staying,
         fixed=held.fixed,
-        demands=frozenset(map(demand_of, line)),
+        demands=frozenset(map(demand_of, ordered)),
         agents=frozenset([a for r in running if not r.is_gone for a, _ in r.slots_by_agent]),
     )
 
@@ -99,3 +100,12 @@ def jobs_of(view: PoolView) -> Sequence[JobView]:
             running.setdefault(one.job_id, []).append(one)
     ids = dict.fromkeys([*pending, *running])
     return [job_view(id, pending.get(id, ()), running.get(id, ())) for id in ids]
+
+
+def active_slots(running: Iterable[RunningView]) -> Counter[str]:
+    """The slots that each job's tasks hold."""
+    active: Counter[str] = Counter()
+    for one in running:
+        if not one.is_gone:
+            active[one.job_id] += one.slots
+    return active

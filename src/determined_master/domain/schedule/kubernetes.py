@@ -13,53 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from determined_master.domain.schedule.ordering import queue_key
-from determined_master.domain.schedule.plan import Plan, Start, Wait
+from determined_master.domain.schedule.plan import Draining, Leaving, Plan
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
-
-MOST_WAITING = 200
-"""Pods of one pool that wait in the cluster's own queue at a time."""
-
-
-def hand_over(view: PoolView) -> Plan:
-    """Grant requests of a pool whose pods the cluster's own queue and scheduler place.
-
-    The planner knows no nodes here: every request that can be split into pods is granted in the
-    order of the queue, and its pods wait in the cluster. A job's own limit holds. So does a bound
-    on waiting pods, because each of them is an object of the API server, and because the order of
-    pods that were handed over cannot be changed here any more.
-
-    A request that must wait holds back those after it, unless its job's limit is the reason. A
-    larger one than the bound starts when no other pod waits.
-
-    Cost: O(n log n) in requests.
-    """
-    most = view.rules.max_slots_per_pod
-    active: dict[str, int] = {}
-    for one in view.running:
-        if not one.is_gone:
-            active[one.job_id] = active.get(one.job_id, 0) + one.slots
-    waiting = sum(len(r.slots_by_agent) for r in view.running if r.is_waiting)
-    starts: list[Start] = []
-    waits: list[Wait] = []
-    is_full = False
-    for request in sorted(view.pending, key=lambda r: queue_key(r, view.rules)):
-        pods = split(request.slots, most, is_single_node=request.is_single_node)
-        if pods is None:
-            waits.append(Wait(request.allocation_id, "impossible"))
-            continue
-        if _is_over_limit(request, active):
-            waits.append(Wait(request.allocation_id, "limit"))
-            continue
-        is_full = is_full or (waiting > 0 and waiting + len(pods) > MOST_WAITING)
-        if is_full:
-            waits.append(Wait(request.allocation_id, "handed"))
-            continue
-        waiting += len(pods)
-        active[request.job_id] = active.get(request.job_id, 0) + request.slots
-        placement = tuple((view.rules.queue, tuple(range(slots))) for slots in pods)
-        starts.append(Start(request.allocation_id, placement))
-    return Plan(tuple(starts), (), tuple(waits))
 
 
 def as_agents(view: PoolView) -> PoolView:
@@ -109,7 +64,9 @@ def as_nodes(plan: Plan) -> Plan:
         for s in plan.starts
     )
     waits = tuple(
-        replace(w, agents=tuple(dict.fromkeys(map(node_of, w.agents)))) if w.agents else w
+        replace(w, agents=tuple(dict.fromkeys(map(node_of, w.agents))))
+        if isinstance(w, _WITH_AGENTS)
+        else w
         for w in plan.waits
     )
     return replace(plan, starts=starts, waits=waits)
@@ -180,6 +137,7 @@ def node_of(part: str) -> str:
     return part.partition(_MARK)[0]
 
 
+_WITH_AGENTS = Leaving, Draining
 AgentsByPart = dict[str, tuple[AgentView, ...]]
 _MARK = "#"
 """Separates a node's name, which cannot contain it, from the number of a part."""
@@ -228,9 +186,3 @@ def _pieces(
 
 def _excluded(nodes: frozenset[str], parts: AgentsByPart) -> frozenset[str]:
     return nodes | {part.id for node in nodes for part in parts.get(node, ())}
-
-
-def _is_over_limit(request: RequestView, active: dict[str, int]) -> bool:
-    if request.max_slots is None or not request.slots:
-        return False
-    return active.get(request.job_id, 0) + request.slots > request.max_slots

@@ -2,33 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
-
-WaitCode = Literal[
-    "full",
-    "leaving",
-    "kept",
-    "behind",
-    "limit",
-    "share",
-    "impossible",
-    "resources",
-    "quota",
-    "handed",
-    "topology",
-]
-"""Why a request waits.
-
-`full`: the slots are in use. `leaving`: slots of exiting tasks are reserved for it. `kept`: agents
-are drained for it, because others have passed it for too long. `behind`: a higher-priority request
-waits. `limit`: its job's max_slots. `share`: its job has its fair share. `impossible`: these
-agents could not hold it if they were empty. `resources`: nodes with free slots have too little
-memory, or another resource, for its pods. `quota`: the quota of its namespace is full. `handed`:
-as many pods as allowed wait in the cluster's own queue. `topology`: no rack, zone or node can hold
-all of its pods.
-"""
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,15 +25,89 @@ class Preempt(msgspec.Struct, frozen=True):
     """The job that needs its slots; empty when its own job exceeds its share."""
 
 
-class Wait(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class _Waiting(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag_field="code"):
     """Why an allocation waits; `reasons` formats it."""
 
     allocation_id: str
-    code: WaitCode
-    behind: str = ""
-    """The next allocation, when that is the reason."""
+
+    @property
+    def code(self) -> str:
+        """The name of this reason in the API and in recorded plans."""
+        return str(self.__struct_config__.tag)
+
+
+class Full(_Waiting, frozen=True, gc=False, tag="full"):
+    """The slots are in use."""
+
+
+class Leaving(_Waiting, frozen=True, gc=False, tag="leaving"):
+    """Slots of exiting tasks are reserved for it."""
+
     agents: tuple[str, ...] = ()
-    """The agents that are reserved for it."""
+    """Where."""
+
+
+class Draining(_Waiting, frozen=True, gc=False, tag="kept"):
+    """Agents are drained for it, because others have passed it for too long."""
+
+    agents: tuple[str, ...] = ()
+
+
+class Behind(_Waiting, frozen=True, gc=False, tag="behind"):
+    """A higher-priority request waits."""
+
+    behind: str = ""
+    """Its allocation."""
+
+
+class OverLimit(_Waiting, frozen=True, gc=False, tag="limit"):
+    """Its job uses its max_slots."""
+
+
+class OverShare(_Waiting, frozen=True, gc=False, tag="share"):
+    """Its job has its fair share."""
+
+
+class Impossible(_Waiting, frozen=True, gc=False, tag="impossible"):
+    """These agents could not hold it if they were empty."""
+
+
+class LacksResources(_Waiting, frozen=True, gc=False, tag="resources"):
+    """Nodes with free slots have too little memory, or another resource, for its pods."""
+
+    detail: str = ""
+
+
+class OverQuota(_Waiting, frozen=True, gc=False, tag="quota"):
+    """The quota of its namespace is full."""
+
+    detail: str = ""
+
+
+class HandedOver(_Waiting, frozen=True, gc=False, tag="handed"):
+    """As many pods as allowed wait in the cluster's own queue."""
+
+
+class NoDomain(_Waiting, frozen=True, gc=False, tag="topology"):
+    """No rack, zone or node can hold all of its pods."""
+
+    detail: str = ""
+    """Why, and the remedy."""
+
+
+Wait = (
+    Full
+    | Leaving
+    | Draining
+    | Behind
+    | OverLimit
+    | OverShare
+    | Impossible
+    | LacksResources
+    | OverQuota
+    | HandedOver
+    | NoDomain
+)
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):

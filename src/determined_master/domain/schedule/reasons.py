@@ -6,28 +6,45 @@ from collections.abc import Sequence
 
 from determined_master.domain.schedule import kubernetes
 from determined_master.domain.schedule.fitting import Demand
-from determined_master.domain.schedule.plan import Wait
+from determined_master.domain.schedule.handover import MAX_WAITING
+from determined_master.domain.schedule.plan import (
+    Behind,
+    Draining,
+    Full,
+    HandedOver,
+    Impossible,
+    LacksResources,
+    Leaving,
+    NoDomain,
+    OverLimit,
+    OverQuota,
+    OverShare,
+    Wait,
+)
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 
 
 def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
     """One sentence: what it waits for, and the remedy if there is one."""
-    if wait.code == "quota":
-        return f"waits for the quota of its namespace: {request.unfit}"
-    if wait.code == "impossible" and view.rules.queue:
-        return kubernetes.impossible(request, view) or "cannot be split into pods"
-    if wait.code == "topology":
-        return request.unfit
-    if wait.code == "resources":
-        return f"waits for resources of its pod: {request.unfit}"
-    if not request.unfit:
-        return _reason(view, request, wait)
-    if wait.code == "impossible" and not open_to(Demand.of(request), view.agents):
-        return (
-            f"no node of pool {view.pool!r} can run its pod{_shut(view.agents)}: {request.unfit}; "
-            "change environment.pod_spec, or the nodes"
-        )
-    return f"{_reason(view, request, wait)}; {request.unfit}"
+    match wait:
+        case OverQuota():
+            return f"waits for the quota of its namespace: {wait.detail}"
+        case LacksResources():
+            return f"waits for resources of its pod: {wait.detail}"
+        case NoDomain():
+            return wait.detail
+        case Impossible() if view.rules.queue:
+            return kubernetes.impossible(request, view) or "cannot be split into pods"
+        case Impossible() if request.unfit and not open_to(Demand.of(request), view.agents):
+            return (
+                f"no node of pool {view.pool!r} can run its pod{_shut(view.agents)}: "
+                f"{request.unfit}; change environment.pod_spec, or the nodes"
+            )
+        case Impossible():
+            text = _impossible(view, request)
+        case _:
+            text = _for_slots(view, request, wait)
+    return f"{text}; {request.unfit}" if request.unfit else text
 
 
 def free_slots(agents: Sequence[AgentView]) -> tuple[int, int]:
@@ -42,52 +59,37 @@ def open_to(demand: Demand, agents: Sequence[AgentView]) -> list[AgentView]:
 
 
 def impossible(
-    demand: Demand,
-    pool: str,
-    agents: Sequence[AgentView],
-    *,
-    is_heterogeneous: bool = False,
-    noun: str = "agent",
+    demand: Demand, pool: str, agents: Sequence[AgentView], *, noun: str = "agent"
 ) -> str:
     """Why not even an empty pool would hold it, and what the pool could hold.
 
     `noun` is what the pool's users call its agents: on Kubernetes they are nodes.
     """
-    shut = _shut(agents)
-    usable = open_to(demand, agents)
-    start = "start" if noun == "agent" else "add"
+    usable, slots = open_to(demand, agents), count(demand.slots)
     if not usable:
-        if demand.excluded_agents and any(a.is_accepting for a in agents):
-            return (
-                f"log policies exclude every {noun} of pool {pool!r} "
-                f"({names(sorted(demand.excluded_agents))}) for this task: repair or replace "
-                "them, or start a new trial"
-            )
-        if agents and all(a.is_resting for a in agents):
-            return f"pool {pool!r} has no {noun} that takes work{shut}: repair or replace them"
-        return f"pool {pool!r} has no {noun} that takes work{shut}: {start} or enable one"
+        return _none_open(demand, pool, agents, noun)
     if demand.slots < 1:
         return (
             f"pool {pool!r} takes no tasks without slots: raise its max_aux_containers_per_agent"
         )
-    total, largest = sum(a.slots for a in usable), max(a.slots for a in usable)
+    total, largest, shut = (
+        sum(a.slots for a in usable),
+        max(a.slots for a in usable),
+        _shut(agents),
+    )
     if largest == 0:
         return f"pool {pool!r} has {noun}s without slots only{shut}: add {noun}s with slots"
     if demand.is_single_node:
         return (
-            f"needs {count(demand.slots)} on one {noun}, and the largest of pool {pool!r} has "
+            f"needs {slots} on one {noun}, and the largest of pool {pool!r} has "
             f"{largest}{shut}: ask for at most {largest}, or add a larger {noun}; experiments and "
             "generic tasks can turn resources.is_single_node off"
         )
     if demand.slots > total:
-        return (
-            f"needs {count(demand.slots)}, and pool {pool!r} has {total}{shut}: ask for less, or "
-            f"add {noun}s"
-        )
-    lower, upper = nearest_sizes(demand.slots, usable)
-    choices = [str(lower), *([str(upper)] if upper is not None else [])]
+        return f"needs {slots}, and pool {pool!r} has {total}{shut}: ask for less, or add {noun}s"
+    choices = [str(size) for size in nearest_sizes(demand.slots, usable) if size is not None]
     return (
-        f"{count(demand.slots)} cannot be split over whole {noun}s of one size in pool {pool!r}, "
+        f"{slots} cannot be split over whole {noun}s of one size in pool {pool!r}, "
         f"whose {noun}s have {_sizes(usable)}{shut}: ask for {' or '.join(choices)}, or any other "
         f"number up to {largest} or multiple of one of these sizes"
     )
@@ -113,53 +115,66 @@ def names(ids: Sequence[str]) -> str:
     return f"{shown} and {len(ids) - 5} more" if len(ids) > 5 else shown
 
 
-def _reason(view: PoolView, request: RequestView, wait: Wait) -> str:
-    demand = Demand.of(request)
-    match wait.code:
-        case "quota" | "resources" | "topology":
-            return request.unfit
-        case "full":
-            return _full(demand, view.agents, _noun(view))
-        case "leaving":
+def _for_slots(
+    view: PoolView,
+    request: RequestView,
+    wait: Full | Leaving | Draining | Behind | OverLimit | OverShare | HandedOver,
+) -> str:
+    slots = count(request.slots)
+    match wait:
+        case Full():
+            return _full(Demand.of(request), view.agents, _noun(view))
+        case Leaving():
             return (
-                f"is next; waits for {count(demand.slots)} on {names(wait.agents)}, where others "
-                "were preempted"
+                f"is next; waits for {slots} on {names(wait.agents)}, where others were preempted"
             )
-        case "kept":
+        case Draining():
             return (
-                f"waits for {count(demand.slots)}; others had passed it for "
-                f"{view.rules.gang_patience_s:.0f} s (gang_patience), so nothing new starts on "
-                f"{names(wait.agents)} until it does"
+                f"waits for {slots}; others had passed it for {view.rules.gang_patience_s:.0f} s "
+                f"(gang_patience), so nothing new starts on {names(wait.agents)} until it does"
             )
-        case "behind":
+        case Behind():
             return (
-                f"waits for {count(demand.slots)} behind more urgent requests, of which "
-                f"{wait.behind} is next" + _no_backfill(view, request)
+                f"waits for {slots} behind more urgent requests, of which {wait.behind} is next"
+                + _no_backfill(view, request)
             )
-        case "limit":
+        case OverLimit():
             return (
                 f"its job may use {count(request.max_slots or 0)} at a time (resources.max_slots) "
                 "and uses them: raise that, or wait for its other tasks"
             )
-        case "handed":
+        case OverShare():
+            return "its job has its fair share of the pool: raise its weight, or wait for others"
+        case HandedOver():
             return (
-                f"waits until fewer than {kubernetes.MOST_WAITING} pods of pool {view.pool!r} "
+                f"waits until fewer than {MAX_WAITING} pods of pool {view.pool!r} "
                 "wait in the cluster's own queue; tasks go there in the order of this queue"
             )
-        case "share":
-            return "its job has its fair share of the pool: raise its weight, or wait for others"
-        case "impossible":
-            machines = view.rules.machines
-            if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
-                what = count(demand.slots) if demand.slots else "a place"
-                return f"waits for {what} on machines that pool {view.pool!r} starts on demand"
-            return kubernetes.impossible(request, view) or impossible(
-                demand,
-                view.pool,
-                view.agents,
-                is_heterogeneous=view.rules.is_heterogeneous,
-                noun=_noun(view),
-            )
+
+
+def _none_open(demand: Demand, pool: str, agents: Sequence[AgentView], noun: str) -> str:
+    """Why no agent takes the request at present."""
+    shut = _shut(agents)
+    if demand.excluded_agents and any(a.is_accepting for a in agents):
+        return (
+            f"log policies exclude every {noun} of pool {pool!r} "
+            f"({names(sorted(demand.excluded_agents))}) for this task: repair or replace "
+            "them, or start a new trial"
+        )
+    if agents and all(a.is_resting for a in agents):
+        return f"pool {pool!r} has no {noun} that takes work{shut}: repair or replace them"
+    start = "start" if noun == "agent" else "add"
+    return f"pool {pool!r} has no {noun} that takes work{shut}: {start} or enable one"
+
+
+def _impossible(view: PoolView, request: RequestView) -> str:
+    demand, machines = Demand.of(request), view.rules.machines
+    if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
+        places = count(demand.slots) if demand.slots else "a place"
+        return f"waits for {places} on machines that pool {view.pool!r} starts on demand"
+    return kubernetes.impossible(request, view) or impossible(
+        demand, view.pool, view.agents, noun=_noun(view)
+    )
 
 
 def _noun(view: PoolView) -> str:

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 
 from determined_master.domain.schedule import planner, reasons
 from determined_master.domain.schedule.fitting import Demand
-from determined_master.domain.schedule.plan import Plan
+from determined_master.domain.schedule.plan import (
+    Impossible,
+    LacksResources,
+    NoDomain,
+    OverQuota,
+    Plan,
+    Wait,
+)
 from determined_master.domain.schedule.view import PAST, PoolView, RequestView, RunningView
 
 MAX_AHEAD = 10
@@ -19,7 +26,7 @@ MAX_ASKS = 6
 """Most smaller requests that are tried, each by a plan of the whole pool."""
 
 
-_OUTSIDE = ("impossible", "quota", "topology")
+_OUTSIDE = Impossible, OverQuota, NoDomain
 """Waits of requests that hold nobody back."""
 
 
@@ -125,8 +132,13 @@ def explain(
         ahead_count=len(ahead),
         ahead=tuple(ahead[:MAX_AHEAD]),
         next=_next(view, ends or {}),
-        smaller=smaller(view, request) if with_smaller and not request.unfit else None,
+        smaller=smaller(view, request) if with_smaller and _is_for_slots(request, wait) else None,
     )
+
+
+def _is_for_slots(request: RequestView, wait: Wait) -> bool:
+    """Whether slots alone decide, so that fewer of them could start at once."""
+    return not request.unfit and not isinstance(wait, LacksResources | OverQuota | NoDomain)
 
 
 def smaller(view: PoolView, request: RequestView) -> int | None:
@@ -155,7 +167,7 @@ def _ahead(view: PoolView, plan: Plan, request: RequestView, number: int) -> lis
     found = []
     for wait in reversed(plan.waits[:number]):
         other = known[wait.allocation_id]
-        if (other.slots > 0) is (request.slots > 0) and wait.code not in _OUTSIDE:
+        if (other.slots > 0) is (request.slots > 0) and not isinstance(wait, _OUTSIDE):
             found.append(Ahead(other.allocation_id, other.job_id, other.slots, other.priority))
     return found
 

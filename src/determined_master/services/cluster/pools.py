@@ -12,10 +12,10 @@ from determined_master.domain.errors import FailedPrecondition, InvalidArgument,
 from determined_master.domain.machines.offers import OfferReport, machines_for
 from determined_master.domain.pods.queues import is_queue
 from determined_master.domain.schedule import kubernetes, reasons
-from determined_master.domain.schedule.capacity import SlotKind as RoomKind
 from determined_master.domain.schedule.capacity import drained
-from determined_master.domain.schedule.fitting import Demand, fit
+from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.priorities import PriorityOrder
+from determined_master.domain.schedule.seats import SlotKind as RoomKind
 from determined_master.domain.schedule.view import AgentView, Rules
 from determined_master.services.configs.defaults import pool_rules
 
@@ -311,7 +311,7 @@ class Pools:
                 f"{field} is {slots}, pool {pool} has {total} slots; "
                 f"ask for fewer or {self._remedy(pool) if machines else 'add agents'}"
             )
-        why = reasons.impossible(demand, pool, agents, is_heterogeneous=rules.is_heterogeneous)
+        why = reasons.impossible(demand, pool, agents)
         raise InvalidArgument(f"invalid resource configuration: {field}: {why}")
 
     def _remedy(self, pool: str) -> str:
@@ -323,7 +323,7 @@ class Pools:
 
     def _has_room(self, pool: str, demand: Demand, agents: Sequence[AgentView]) -> bool:
         kind: RoomKind = "slots" if demand.slots else "aux"
-        return fit(demand, "", drained(agents, self._rules_of(pool), kind)) is not None
+        return drained(agents, self._rules_of(pool), kind).fit(demand, "") is not None
 
     def _views_of(self, pool: str) -> list[AgentView]:
         """The pool's agents as if nothing ran on them."""

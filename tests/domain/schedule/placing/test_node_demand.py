@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.domain.builders import T0, agent, holding, pending
-from tests.domain.schedule.test_pods import asking, load
+from tests.domain.schedule.placing.test_pod_planner import asking, load
 
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.pods.quantities import Amounts
 from determined_master.domain.schedule.placing.node_demand import PodDemand, unmet_demand
-from determined_master.domain.schedule.plan import Plan, Wait, WaitCode
-from determined_master.domain.schedule.pods import PodPlanner, PodsView, TaskPods
+from determined_master.domain.schedule.placing.pod_planner import PodPlanner
+from determined_master.domain.schedule.placing.pods_view import PodsView, TaskPods
+from determined_master.domain.schedule.plan import Full, Leaving, OverLimit, OverQuota, Plan, Wait
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView, Rules
 
 PER_SLOT = {"nvidia.com/gpu": Decimal(1)}
@@ -63,12 +64,12 @@ def test_nodes_are_asked_for_what_more_of_them_would_start() -> None:
     assert few.items() <= every.items(), "a task was asked for in part"
 
 
-@pytest.mark.parametrize("code", ["leaving", "limit", "quota"])
-def test_no_nodes_are_asked_for_what_they_would_not_help(code: WaitCode) -> None:
+@pytest.mark.parametrize("wait", [Leaving("a"), OverLimit("a"), OverQuota("a")])
+def test_no_nodes_are_asked_for_what_they_would_not_help(wait: Wait) -> None:
     view = PoolView("p", (), (waits("a", 4),), now=T0, rules=RULES)
     given = PodsView(loads=ClusterLoads({}), pods={"a": asking()}, used=dict)
-    assert unmet_demand(view, Plan(waits=(Wait("a", code),)), 9, given) == ()
-    full = Plan(waits=(Wait("a", "full"),))
+    assert unmet_demand(view, Plan(waits=(wait,)), 9, given) == ()
+    full = Plan(waits=(Full("a"),))
     assert unmet_demand(view, full, 9, given) == (PodDemand("a", (4,)),)
     assert unmet_demand(view, full, 9) == (), "no pool without requests asks"
 

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.builders import T0, agent, holding, pending
+from tests.domain.schedule.placing.test_pod_planner import asking, load, where
 from tests.domain.schedule.test_kubernetes import KUBERNETES
-from tests.domain.schedule.test_pods import asking, load, where
 
 from determined_master.domain.pods.placement import ClusterLoads
 from determined_master.domain.schedule.placing import topology
+from determined_master.domain.schedule.placing.pod_planner import PodPlanner
+from determined_master.domain.schedule.placing.pods_view import PodsView
 from determined_master.domain.schedule.placing.topology import Topology
 from determined_master.domain.schedule.plan import Plan
-from determined_master.domain.schedule.pods import PodPlanner, PodsView
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 from determined_master.domain.schedule.why import explain
 

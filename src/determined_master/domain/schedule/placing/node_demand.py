@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 
 import msgspec
@@ -11,16 +11,23 @@ from msgspec.structs import replace
 from determined_master.domain.pods.placement import shortage
 from determined_master.domain.pods.quantities import Amounts, total
 from determined_master.domain.schedule.kubernetes import as_agents, node_of, split
-from determined_master.domain.schedule.plan import Plan, Start, WaitCode
-from determined_master.domain.schedule.pods import PodsView, with_slots
+from determined_master.domain.schedule.placing.pods_view import PodsView, with_slots
+from determined_master.domain.schedule.plan import (
+    Behind,
+    Draining,
+    Full,
+    Impossible,
+    LacksResources,
+    OverShare,
+    Plan,
+    Start,
+)
 from determined_master.domain.schedule.view import AgentView, PoolView
 
 ASKED_AFTER = timedelta(seconds=10)
 """A request waits this long before nodes are asked for: slots often become free at once."""
-ROOM_HELPS: Collection[WaitCode] = frozenset(
-    {"full", "kept", "behind", "share", "impossible", "resources"}
-)
-"""Waits that more nodes could end. Slots that are reserved (`leaving`) need none; a quota and a
+ROOM_HELPS = Full, Draining, Behind, OverShare, Impossible, LacksResources
+"""Waits that more nodes could end. Slots that are reserved (`Leaving`) need none; a quota and a
 job's own limit stay."""
 
 
@@ -56,7 +63,7 @@ def unmet_demand(
     left = most_pods
     for wait in plan.waits:
         request = requests.get(wait.allocation_id)
-        if request is None or wait.code not in ROOM_HELPS:
+        if request is None or not isinstance(wait, ROOM_HELPS):
             continue
         if view.now - request.requested_at < ASKED_AFTER:
             continue

@@ -10,34 +10,35 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 
-from determined_master.domain.schedule.capacity import SlotCounts
-from determined_master.domain.schedule.fitting import Demand, Gathered, could_fit, fit
+from determined_master.domain.schedule.capacity import Capacity
+from determined_master.domain.schedule.fitting import Demand, whole_sizes
 from determined_master.domain.schedule.ordering import Position, Rank, rank
 from determined_master.domain.schedule.plan import Preempt
-from determined_master.domain.schedule.planning_pass import PREEMPTED, PlanningPass
+from determined_master.domain.schedule.seats import SlotCounts
+from determined_master.domain.schedule.stages.planning import PREEMPTED, Planning
 from determined_master.domain.schedule.view import RequestView, RunningView
 
 _BEFORE_ALL = Decimal("-Infinity")
 MAX_SERVED = 32
-"""Most requests that preempt others in one pass; the next pass serves the rest."""
+"""Requests that preempt others in one pass; the next pass serves the rest."""
 
 
 class Victims:
     """The tasks that could be preempted in one pass."""
 
-    def __init__(self, line: PlanningPass) -> None:
-        self._line = line
-        self._capacity = line.capacity
+    def __init__(self, planning: Planning) -> None:
+        self._preemptions = planning.preemptions
+        self._capacity = planning.capacity
         able = [
             r
-            for r in line.view.running
-            if r.is_preemptible and not (r.is_leaving or r.is_gone) and line.capacity.held(r)
+            for r in planning.view.running
+            if r.is_preemptible and not (r.is_leaving or r.is_gone) and self._capacity.held(r)
         ]
         self._left = sorted(able, key=_urgency)
         """The most urgent first."""
         self._first = 0
         """Those before it have the priority of the request: they no longer count as reservable."""
-        self._taken: set[str] = set()
+        self._preempted: set[str] = set()
         """Tasks that are preempted already."""
         self._served = 0
         for one in able:
@@ -57,29 +58,23 @@ class Victims:
         Cost: O(n) in the candidates.
         """
         self._skip(rank(request))
-        if not could_fit(
-            demand,
-            self._capacity.preemptible,
-            is_heterogeneous=self._capacity.rules.is_heterogeneous,
-        ):
+        if not self._capacity.could_fit_after_preemption(demand):
             return None
         useful = self._fewest(demand)
         for one in useful:
             self._capacity.add_preempted(one)
-        parts = fit(demand, request.allocation_id, self._capacity, is_reservation=True)
+        parts = self._capacity.fit_later(demand, request.allocation_id)
         if parts is None:
             raise AssertionError(f"{request.allocation_id} should fit when they have left")
         self._served += 1
-        wanted = dict(parts)
         for one in reversed(useful):  # the most urgent candidate is spared first
             self._capacity.add_preempted(one, -1)
-            if any(self._capacity.seats[a].reservable < n for a, n in wanted.items()):
+            if not self._capacity.can_reserve(parts):
                 self._capacity.add_preempted(one)
-                self._taken.add(one.allocation_id)
+                self._preempted.add(one.allocation_id)
                 self._capacity.add_preemptible(one, -1)
-                self._line.preemptions.append(
-                    Preempt(one.allocation_id, PREEMPTED, request.job_id)
-                )
+                preempt = Preempt(one.allocation_id, PREEMPTED, request.job_id)
+                self._preemptions.append(preempt)
         return parts
 
     def _fewest(self, demand: Demand) -> list[RunningView]:
@@ -87,10 +82,10 @@ class Victims:
 
         The least urgent comes first.
         """
-        gathered, held_by = Gathered(demand, self._capacity), self._capacity.held
+        gathered, held_by = _Gathered(demand, self._capacity), self._capacity.held
         asked: list[tuple[RunningView, SlotCounts]] = []
         for one in islice(reversed(self._left), len(self._left) - self._first):
-            if one.allocation_id in self._taken:
+            if one.allocation_id in self._preempted:
                 continue
             held = held_by(one)
             asked.append((one, held))
@@ -100,16 +95,61 @@ class Victims:
         return [one for one, held in asked if any(agent_id in useful for agent_id, _ in held)]
 
     def _skip(self, ahead: Rank) -> None:
-        """Leave out tasks that are not behind; for good, because requests come in their order.
+        """Leave out tasks that are not behind, for all later requests too: these come in order.
 
         An aged request that is served early leaves out a few too many tasks for the requests of
         its priority that follow it.
         """
         while self._first < len(self._left) and _place(self._left[self._first]) <= ahead:
             one = self._left[self._first]
-            if one.allocation_id not in self._taken:
+            if one.allocation_id not in self._preempted:
                 self._capacity.add_preemptible(one, -1)
             self._first += 1
+
+
+class _Gathered:
+    """Reservable places of agents as tasks are preempted in turn, until a request fits."""
+
+    def __init__(self, demand: Demand, capacity: Capacity) -> None:
+        """Begin with each agent's reservable places, which are not enough."""
+        self._demand = demand
+        self._enough, self._may_spread = demand.places, demand.may_spread
+        self._capacity = capacity
+        self._places: dict[str, int] = {}
+        """Of agents to which places were freed."""
+        self._whole = (
+            capacity.reservable.whole(demand.excluded_agents) if demand.may_spread else {}
+        )
+        """Idle agents of each size."""
+
+    def is_enough_with(self, held: SlotCounts) -> bool:
+        """Whether the request would fit after these places are freed too. Cost: O(its agents)."""
+        seats, places, excluded = self._capacity.seats, self._places, self._demand.excluded_agents
+        is_enough = is_new_whole = False
+        for agent_id, count in held:
+            seat = seats.get(agent_id)
+            if seat is None:
+                continue
+            now = places[agent_id] = places.get(agent_id, seat.reservable) + count
+            if agent_id in excluded:
+                continue
+            is_enough |= now >= self._enough
+            if self._may_spread and 0 < now == seat.total:
+                self._whole[now] = self._whole.get(now, 0) + 1
+                is_new_whole = True
+        if is_enough or not is_new_whole:
+            return is_enough
+        is_heterogeneous = self._capacity.rules.is_heterogeneous
+        return whole_sizes(self._demand.slots, self._whole, is_heterogeneous) is not None
+
+    def useful_agents(self) -> set[str]:
+        """The agents whose freed places make room for the request, or for a part of it."""
+        seats = self._capacity.seats
+        return {
+            agent_id
+            for agent_id, now in self._places.items()
+            if now >= self._enough or (self._may_spread and now == seats[agent_id].total)
+        }
 
 
 def _urgency(one: RunningView) -> tuple[int, Position, datetime, str]:

@@ -1,0 +1,1 @@
+"""The stages of the scheduler, each from planning to planning; `planner` joins them."""
