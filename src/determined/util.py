@@ -48,13 +48,15 @@ def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: 
     """Read a Google Cloud Storage blob; retry with a back-off of up to `max_backoff` s."""
     import time
 
+    from determined.common._backoff import Backoff
+
     for attempt in range(n_retries + 1):
         try:
             return blob.download_as_bytes()
         except Exception:  # naming the client's errors would require importing it
             if attempt == n_retries:
                 raise
-            time.sleep(min(2**attempt, max_backoff))
+            time.sleep(Backoff(1, max_backoff).after(attempt + 1))
     return None
 
 

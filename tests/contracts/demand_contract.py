@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from determined_master.backends.kubernetes.manifest.placeholder import DEMAND
 from determined_master.backends.kubernetes.manifest.provisioning import GROUP
 from determined_master.backends.kubernetes.options import Autoscaling
 from determined_master.ports.kubernetes import NodeRequest
+from determined_wire.backoff import Backoff
 
 Json = dict[str, Any]
 PODS = Autoscaling(image="pause:local", max_pods=9)
@@ -163,8 +165,8 @@ class ProvisioningContract:
         await self.shows(
             world, lambda text: "could not add them: no quota for GPUs; it is" in text
         )
-        before = provisioning_requests.pause_after
-        monkeypatch.setattr(provisioning_requests, "pause_after", lambda n: before(n) * 0)
+        at_once = Backoff(timedelta(0), timedelta(0))
+        monkeypatch.setattr(provisioning_requests, "BACKOFF", at_once)
         await self.shows(world, lambda text: text == "the autoscaler has not answered yet")
         [second] = await objects(world, "provisioningrequests", GROUP)
         assert second["metadata"]["annotations"]["determined.ai/attempt"] == "2"

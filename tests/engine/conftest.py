@@ -10,8 +10,9 @@ from tests.engine.toy import TALLY
 
 from determined_master.engine import Engine, EngineSettings, RetryPolicy
 from determined_master.store.db import Address, Database
+from determined_wire.backoff import Backoff
 
-QUICK = EngineSettings(retry=RetryPolicy(attempts=3, first_s=0.005, longest_s=0.02))
+QUICK = EngineSettings(retry=RetryPolicy(attempts=3, backoff=Backoff(0.005, 0.02)))
 
 
 @pytest.fixture

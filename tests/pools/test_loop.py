@@ -20,6 +20,7 @@ from determined_master.pools import agent_backoff as resting
 from determined_master.pools import loop as subject
 from determined_master.pools.live import LiveAllocations
 from determined_master.pools.loop import PoolConfig, PoolDecision, PoolLoop
+from determined_wire.backoff import Backoff
 
 
 class Engine:
@@ -79,7 +80,7 @@ async def test_a_loop_plans_on_news_but_not_in_a_row_and_now_and_then_without(
 
 async def test_a_loop_plans_once_an_agent_has_rested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "IDLE_TICK_S", 3600.0)
-    monkeypatch.setattr(resting, "LONGEST_S", 0.05)
+    monkeypatch.setattr(resting, "BACKOFF", Backoff(0.05, 0.05))
     engine, held = Engine(), live(replace(waiting(slots=1), id="w.1"))
     pool = loop_of(held, engine, [snapshot("a", 1)])
     async with running_loop(pool):

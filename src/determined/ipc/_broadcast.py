@@ -7,6 +7,7 @@ import socket
 import time
 from typing import Any, List, Optional, Tuple
 
+from determined.common._backoff import Backoff
 from determined.ipc._channel import Channel, NotAuthentic, PeerGone
 from determined.ipc._codec import encode
 
@@ -137,8 +138,7 @@ class BroadcastClient:
             NotAuthentic: another server listens at the address.
         """
         deadline = time.monotonic() + START_TIMEOUT_S
-        pause_s = 0.01
-        while True:
+        for pause_s in Backoff(0.01, 1.0).pauses():
             sock: Optional[socket.socket] = None
             try:
                 sock = socket.create_connection(self._address, timeout=10)
@@ -157,7 +157,6 @@ class BroadcastClient:
                         f"{START_TIMEOUT_S:.0f} s: {error}"
                     ) from error
                 time.sleep(pause_s)
-                pause_s = min(1.0, pause_s * 2)
 
     def send(self, obj: Any) -> None:
         """Send a value to the chief; errors as `Channel.send`."""

@@ -13,10 +13,11 @@ from typing import ClassVar
 from determined_agent.journal.batches import Entry, Limits
 from determined_agent.journal.ending import Ending
 from determined_agent.journal.load import Metric
+from determined_wire.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 60.0
+BACKOFF = Backoff(1.0, 60.0)
 
 
 class CannotStart(Exception):
@@ -44,11 +45,10 @@ class Target(abc.ABC):
 
     def send(self, batch: Sequence[Entry]) -> bool:
         """Send a batch, in the order of time; whether it was taken before the service ended."""
-        pause_s = FIRST_PAUSE_S
+        pauses = BACKOFF.pauses()
         while not self._try(batch):
-            if self._ending.wait(pause_s):
+            if self._ending.wait(next(pauses)):
                 return False
-            pause_s = min(2 * pause_s, MAX_PAUSE_S)
         return True
 
     def put(self, metrics: Sequence[Metric]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-FIRST_PAUSE_S = 0.1
-MAX_PAUSE_S = 10.0
+from determined_wire.backoff import Backoff
+
+BACKOFF = Backoff(0.2, 10.0, jitter=0.5)
 """Well below the pool's `agent_reconnect_wait` (25 s), which starts when the master accepts agents
 again: the tasks of an agent that reconnects later are lost."""
-MAX_DOUBLINGS = 7
 EAGER_DOUBLINGS = 3
 EAGER_ATTEMPTS = 70
 """A restarted master is back within seconds, so pauses stay below one second for a minute."""
@@ -49,12 +49,12 @@ class ReconnectBackoff:
         """
         self._failures += 1
         if self._limit is None:
-            return pause_after_s(self._failures, self._short_lived) * (0.5 + jitter / 2)
+            return pause_after_s(self._failures, self._short_lived, jitter)
         return None if self._failures > self._limit else self._fixed_pause_s
 
 
-def pause_after_s(failures: int, short_lived: int) -> float:
-    """Return the longest pause before the next attempt, in seconds.
+def pause_after_s(failures: int, short_lived: int, jitter: float = 1.0) -> float:
+    """Return the pause before the next attempt, in seconds; without `jitter` the longest.
 
     Args:
         failures: consecutive failed attempts. The pause doubles at most three times during the
@@ -63,5 +63,4 @@ def pause_after_s(failures: int, short_lived: int) -> float:
             agent.
     """
     failed = min(failures, EAGER_DOUBLINGS) + max(failures - EAGER_ATTEMPTS, 0)
-    doublings = max(failed, min(short_lived, SHORT_LIVED_DOUBLINGS))
-    return min(MAX_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(doublings, MAX_DOUBLINGS))
+    return BACKOFF.after(max(failed, min(short_lived, SHORT_LIVED_DOUBLINGS)), jitter)

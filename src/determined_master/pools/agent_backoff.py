@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master import clock
+from determined_wire.backoff import Backoff
 
 if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
 
-LONGEST_S = 300.0
-_MOST_DOUBLINGS = 9
+BACKOFF = Backoff(2.0, 300.0)
 
 
-class Backoff(msgspec.Struct, frozen=True):
+class CurrentBackoff(msgspec.Struct, frozen=True):
     """How long an agent's back-off still lasts, and the number of failed starts in a row."""
 
     left_s: float
@@ -45,13 +45,13 @@ class AgentBackoff:
             elif container.failure is not None and container.failure.type == "agent_error":
                 self._begin(container.agent_id)
 
-    def find(self, agent_id: str) -> Backoff | None:
+    def find(self, agent_id: str) -> CurrentBackoff | None:
         """The back-off of an agent; None if it has none at present."""
         until_s = self._until_s.get(agent_id)
         if until_s is None:  # the usual case: almost all agents, which every plan looks up
             return None
         left_s = until_s - clock.monotonic_s()
-        return Backoff(left_s, self._failures[agent_id]) if left_s > 0 else None
+        return CurrentBackoff(left_s, self._failures[agent_id]) if left_s > 0 else None
 
     def next_end_s(self) -> float | None:
         """How long until the next back-off ends, None without any."""
@@ -60,5 +60,4 @@ class AgentBackoff:
 
     def _begin(self, agent_id: str) -> None:
         failures = self._failures[agent_id] = self._failures.get(agent_id, 0) + 1
-        rest_s = min(LONGEST_S, 2.0 ** min(failures, _MOST_DOUBLINGS))
-        self._until_s[agent_id] = clock.monotonic_s() + rest_s
+        self._until_s[agent_id] = clock.monotonic_s() + BACKOFF.after(failures)

@@ -17,7 +17,7 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 from determined_master.domain.states import AllocationState
-from determined_master.pools.agent_backoff import AgentBackoff, Backoff
+from determined_master.pools.agent_backoff import AgentBackoff, CurrentBackoff
 from determined_master.pools.jobs import Jobs
 from determined_master.pools.occupancy import Occupancy, held
 from determined_master.pools.pending_queue import PendingQueue
@@ -80,7 +80,7 @@ class LiveAllocations:
         found = [self._states[i] for i in self._occupancy.allocations_on(agent_id)]
         return [(a, [c for c in held(a) if c.agent_id == agent_id]) for a in found]
 
-    def backoff_of(self, agent_id: str) -> Backoff | None:
+    def backoff_of(self, agent_id: str) -> CurrentBackoff | None:
         """The back-off of an agent, None without one."""
         return self._backoffs.find(agent_id)
 

@@ -12,15 +12,14 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.pods.placement import Misfit
+from determined_wire.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from determined_master.domain.allocation.messages import Allocation
 
-FIRST_S = 60.0
-LONGEST_S = 3600.0
-_MOST_DOUBLINGS = 6
+BACKOFF = Backoff(60.0, 3600.0)
 _MOST_JOBS = 10_000
 
 
@@ -62,7 +61,7 @@ class PlacementBackoff:
     def _begin(self, job_id: str, agent_id: str, message: str) -> None:
         entries = self._jobs.setdefault(job_id, {})
         failures = entries[agent_id].failures + 1 if agent_id in entries else 1
-        rest_s = min(LONGEST_S, FIRST_S * 2.0 ** min(failures - 1, _MOST_DOUBLINGS))
+        rest_s = BACKOFF.after(failures)
         text = f"avoided for {rest_s:g} s, because {message}"
         reason = Misfit(f"is {text}", f"are {text}")
         entries[agent_id] = _Entry(clock.monotonic_s() + rest_s, failures, reason)

@@ -9,7 +9,7 @@ import pytest
 from tests.api.receiver import receiver
 
 from determined_master.backends.webhooks.poster import HttpPoster
-from determined_master.domain.webhooks.retries import GIVEN_UP_AFTER, is_final, pause_after
+from determined_master.domain.webhooks.retries import BACKOFF, GIVEN_UP_AFTER, is_final
 from determined_master.ports.posts import PostFailed
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
@@ -54,7 +54,7 @@ async def test_an_answer_that_is_not_http_is_a_failure() -> None:
 
 
 def test_pauses_grow_to_a_bound_and_only_servers_at_fault_are_asked_again() -> None:
-    pauses = [pause_after(n).total_seconds() for n in range(1, 40)]
+    pauses = [BACKOFF.after(n).total_seconds() for n in range(1, 40)]
     assert pauses[:4] == [1, 2, 4, 8]
     assert pauses[-1] == 300
     assert sum(pauses) < GIVEN_UP_AFTER.total_seconds()

@@ -26,6 +26,7 @@ from determined_master.backends.kubernetes.manifest.handover import group_name
 from determined_master.backends.kubernetes.options import Handover, PoolPods, Times
 from determined_master.ports.agents import NotConnected
 from determined_master.ports.orders import PodTerms, StartOrder
+from determined_wire.backoff import Backoff
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("kubernetes")]
 QUEUE = "queue:default"
@@ -94,9 +95,7 @@ async def start(world: World, orders: list[StartOrder]) -> list[str]:
 
 def with_bounds(world: World) -> KubernetesBackend:
     """A master that withdraws planned pods almost at once."""
-    times = Times(
-        pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, unplaced_s=0.1, unschedulable_s=0.1
-    )
+    times = Times(backoff=Backoff(0.2, 1.0), flush_s=0.05, unplaced_s=0.1, unschedulable_s=0.1)
     return KubernetesBackend(world.options, world.events, times=times)
 
 

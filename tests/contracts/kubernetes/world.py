@@ -15,6 +15,7 @@ from determined_master.backends.kubernetes.client import KubernetesApi
 from determined_master.backends.kubernetes.options import ClusterOptions, Times
 from determined_master.entropy import new_uuid
 from determined_master.ports.orders import StartOrder
+from determined_wire.backoff import Backoff
 
 
 class World:
@@ -49,8 +50,7 @@ class World:
         **more: Any,
     ) -> KubernetesBackend:
         times = Times(
-            pause_s=0.2,
-            longest_pause_s=1.0,
+            backoff=Backoff(0.2, 1.0),
             flush_s=0.05,
             grace_s=grace_s,
             unschedulable_s=unschedulable_s,
@@ -62,7 +62,7 @@ class World:
         """A second master on the same cluster, not open yet, and what it reports."""
         events = Recorder()
         options = replace(self.options, cluster_id=str(new_uuid()))
-        times = Times(pause_s=0.2, longest_pause_s=1.0, flush_s=0.05, grace_s=2)
+        times = Times(backoff=Backoff(0.2, 1.0), flush_s=0.05, grace_s=2)
         return KubernetesBackend(options, events, times=times), events
 
     async def open(self) -> None:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.domain.builders import T0
 
 from determined_master.domain.machines.offers import (
-    FIRST_COOLDOWN,
-    MAX_COOLDOWN,
+    COOLDOWN,
     Choice,
     Cooldowns,
     Offer,
@@ -135,11 +134,11 @@ def test_every_offer_is_chosen_or_left_out_with_a_reason(
     assert list(choice.offers) == [o for o in offers if o in choice.offers], "the order stays"
     assert all(one.reason for one in choice.left_out)
     for one in choice.left_out:
-        assert one.until is None or now < one.until <= now + MAX_COOLDOWN
+        assert one.until is None or now < one.until <= now + COOLDOWN.longest
     if max_price is not None:
         assert all((o.price_per_hour or 0) <= max_price for o in choice.offers)
         assert all(o.price_per_hour is not None for o in choice.offers)
-    later = choose(offers, cooldowns, None, now + MAX_COOLDOWN)
+    later = choose(offers, cooldowns, None, now + COOLDOWN.longest)
     assert later.offers == offers, "no refusal counts for longer than an hour"
 
 
@@ -152,7 +151,7 @@ def test_a_cooldown_doubles_up_to_an_hour(times: int, reason: Refusal) -> None:
         cooldowns = refuse(cooldowns, first, reason, now)
         cooldown = cooldowns[first.key]
         length = cooldown.until - cooldown.at
-        assert length == min(FIRST_COOLDOWN * 2**number, MAX_COOLDOWN)
+        assert length == COOLDOWN.after(number + 1)
         assert length >= before
         before, now = length, cooldown.until
 
@@ -166,7 +165,7 @@ def test_a_refusal_of_the_same_round_adds_nothing() -> None:
 def test_an_hour_without_a_refusal_ends_the_row() -> None:
     offer = Offer(machine_type="a")
     cooldowns = refuse({}, offer, "no room", T0)
-    late = T0 + FIRST_COOLDOWN + MAX_COOLDOWN + MINUTE
+    late = T0 + COOLDOWN.first + COOLDOWN.longest + MINUTE
     assert refuse(cooldowns, offer, "no room", late)[offer.key].times == 1
     assert refuse(cooldowns, offer, "no room", late - 2 * MINUTE)[offer.key].times == 2
 
@@ -213,7 +212,7 @@ def test_the_sentence_names_offers_and_answers() -> None:
     gpu = Offer(machine_type="n1-standard-8", accelerator="1 x nvidia-tesla-t4")
     cooldowns = refuse({}, spot, "no room", T0)
     tried = [Tried(offer=spot, answer="no room"), Tried(offer=gpu, answer="2 started")]
-    until = (T0 + FIRST_COOLDOWN).strftime("%H:%M:%S UTC")
+    until = (T0 + COOLDOWN.first).strftime("%H:%M:%S UTC")
     assert tried_sentence(tried, cooldowns) == (
         f"tried a in z1, spot: no room, left out until {until}; "
         "n1-standard-8 with 1 x nvidia-tesla-t4, on-demand: 2 started"

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.domain.builders import T0
 
 from determined_master.domain.machines.unresponsive import (
-    FIRST_REST,
-    MAX_REST,
+    BACKOFF,
     Unresponsive,
     launch_after,
     record_silence,
@@ -42,7 +41,7 @@ def test_while_agents_come_all_that_is_wanted_is_started() -> None:
 
 def test_rests_double_up_to_an_hour() -> None:
     assert [rest(in_a_row(n)) / MINUTE for n in range(1, 7)] == [5, 10, 20, 40, 60, 60]
-    assert rest(in_a_row(2000)) == MAX_REST
+    assert rest(in_a_row(2000)) == BACKOFF.longest
 
 
 def test_after_a_rest_one_is_started_and_its_fate_awaited() -> None:
@@ -66,7 +65,7 @@ def test_machines_starting_when_others_are_given_up_count_once(
         )
     assert unresponsive is not None
     assert unresponsive.rounds == 1
-    assert rest(unresponsive) == FIRST_REST
+    assert rest(unresponsive) == BACKOFF.first
 
 
 @given(st.lists(st.lists(st.integers(-90, 0), max_size=4), max_size=20))
@@ -82,4 +81,4 @@ def test_no_rest_is_longer_than_an_hour_after_the_last_was_given_up(
         )
         assert unresponsive.rounds - before.rounds in (0, 1)
         last = now if unresponsive != before else last
-    assert (unresponsive.until or last) <= last + MAX_REST
+    assert (unresponsive.until or last) <= last + BACKOFF.longest

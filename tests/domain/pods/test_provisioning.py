@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from determined_master.domain.pods.provisioning import (
+    BACKOFF,
     MAX_TEXT,
     Answer,
     AnswerCode,
     answer_of,
-    pause_after,
     sentence,
 )
 
@@ -57,7 +57,7 @@ def test_a_condition_without_a_time_has_none(at: str) -> None:
 
 
 def test_the_pause_doubles_up_to_an_hour() -> None:
-    minutes = [pause_after(n) / timedelta(minutes=1) for n in (1, 2, 3, 6, 7, 5000)]
+    minutes = [BACKOFF.after(n) / timedelta(minutes=1) for n in (1, 2, 3, 6, 7, 5000)]
     assert minutes == [1, 2, 4, 32, 60, 60]
 
 

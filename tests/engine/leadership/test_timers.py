@@ -16,6 +16,7 @@ from tests.engine.toy import TALLY
 from determined_master.engine import Engine
 from determined_master.engine.leadership import timers
 from determined_master.store.db import Address, Database
+from determined_wire.backoff import Backoff
 
 
 async def test_a_timer_fires_once_with_a_cause_of_its_own(
@@ -71,7 +72,7 @@ async def test_a_timer_outlives_the_engine_that_set_it(
 @pytest.fixture
 def three_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     """A timer that fails is tried again at once, three times in all."""
-    monkeypatch.setattr(timers, "_RETRY_S", 0.0)
+    monkeypatch.setattr(timers, "_BACKOFF", Backoff(0.0, 0.0))
     monkeypatch.setattr(timers, "_ATTEMPTS", 3)
 
 
@@ -108,7 +109,7 @@ async def test_a_timer_that_meets_a_full_disk_is_tried_at_a_distance_until_there
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(timers, "_RETRY_S", 0.01)
+    monkeypatch.setattr(timers, "_BACKOFF", Backoff(0.01, 0.01))
     monkeypatch.setattr(timers, "_ATTEMPTS", 2)
     await toy_pool.execute(refusing_updates(DISK_FULL))
     await engine.post(TALLY, "a", toy.Added(1, tick_s=0.0), cause="1")

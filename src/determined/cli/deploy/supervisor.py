@@ -21,6 +21,7 @@ import time
 from typing import Dict, List, Optional
 
 from determined.cli.deploy import layout, processes, specs
+from determined.common._backoff import Backoff
 
 _TICK_S = 0.5
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
@@ -124,9 +125,8 @@ class Supervisor:
         child.failures = 0 if ran_s >= child.spec.healthy_after_s else child.failures + 1
         child.next_start_s = None
         if child.spec.autorestart:
-            doublings = min(max(child.failures - 1, 0), 30)
-            pause = min(child.spec.backoff_first_s * 2**doublings, child.spec.backoff_max_s)
-            child.next_start_s = time.monotonic() + pause
+            backoff = Backoff(child.spec.backoff_first_s, child.spec.backoff_max_s)
+            child.next_start_s = time.monotonic() + backoff.after(child.failures)
             child.restarts += 1
         _log(f"{child.spec.name} ended with {exit_code} after {ran_s:.1f} s")
         self._record(child)

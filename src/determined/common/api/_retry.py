@@ -8,6 +8,7 @@ import time
 from typing import Any, Callable, FrozenSet, Mapping, NamedTuple, Optional, Union
 
 from determined.common import _task_notice
+from determined.common._backoff import Backoff
 
 IDEMPOTENT = frozenset(("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"))
 
@@ -48,7 +49,7 @@ class RetryPolicy(NamedTuple):
         """The delay before attempt `attempt` + 1; 0.1 s before the first retry."""
         if attempt <= 1:
             return min(0.1, self.backoff_s)
-        return float(min(self.backoff_max_s, self.backoff_s * 2 ** min(attempt - 2, 16)))
+        return Backoff(self.backoff_s, self.backoff_max_s).after(attempt - 1)
 
     def covers(self, method: str) -> bool:
         """Whether to retry this method after a lost response."""

@@ -27,6 +27,7 @@ from determined_agent.runtimes.docker.inspection import (
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.pipes import OutputPipes, open_pipes
 from determined_wire.agent_link import Address, Failure
+from determined_wire.backoff import Backoff
 
 GONE = "the container is gone: someone else has removed it from Docker"
 
@@ -34,8 +35,7 @@ _STALL_S = 15.0
 """If the log of an ended container makes no progress for this long, it is read again."""
 _LOOK_S = 300.0
 """Interval of checks for an end that the daemon has not reported."""
-_FIRST_PAUSE_S = 0.1
-_MAX_PAUSE_S = 5.0
+_BACKOFF = Backoff(0.1, 5.0)
 _SIGNAL_S = 30.0
 """How long sending a signal other than 9 is retried."""
 _WAITING_FOR_DAEMON_NOTE = "{}; the task keeps running if it can, and the agent keeps trying"
@@ -120,8 +120,7 @@ class DockerContainer:
 
     async def _copy(self) -> None:
         """Copy output until the container has ended."""
-        pause_s = _FIRST_PAUSE_S
-        while True:
+        for pause_s in _BACKOFF.pauses():
             try:
                 before = None if self._follows else await self._inspect()
                 await self._output.copy(follow=self._follows)
@@ -133,7 +132,6 @@ class DockerContainer:
             except DockerUnreachable as error:
                 self._note_once(str(error))
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     async def _has_finished(self, copying: asyncio.Task[None]) -> bool:
         """Wait for a copy while it makes progress; cancel one that stalls."""
@@ -181,22 +179,21 @@ class DockerContainer:
 
     async def _wait_for_exit(self) -> dict[str, Any] | None:
         """Wait until it has ended; return Docker's report about it, None if it is gone."""
-        pause_s = _FIRST_PAUSE_S
+        pauses = _BACKOFF.pauses()
         while True:
             try:
                 await self._wait_for_exit_event()
                 inspection = await self._inspect()
                 if inspection is None or not is_running(inspection):
                     return None if is_being_removed(inspection) else inspection
-                pause_s, self._was_down = _FIRST_PAUSE_S, False
+                pauses, self._was_down = _BACKOFF.pauses(), False
                 self._open_pipes(inspection)
             except DockerApiError as error:
                 self._note_once(f"Docker cannot report on the container: {error}")
             except DockerUnreachable as error:
                 self._was_down = True
                 self._note_once(str(error))
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+            await asyncio.sleep(next(pauses))
 
     async def _wait_for_exit_event(self) -> None:
         """Wait for the daemon to report the end, for a limited time."""
@@ -225,7 +222,7 @@ class DockerContainer:
             path=f"/containers/{self._docker_id}/kill",
             query={"signal": str(number)},
         )
-        pause_s, waited_s = _FIRST_PAUSE_S, 0.0
+        pauses, waited_s = _BACKOFF.pauses(), 0.0
         async with self._sending:
             while number == signal.SIGKILL or waited_s < _SIGNAL_S:
                 try:
@@ -238,9 +235,9 @@ class DockerContainer:
                     self._note_once(str(error))
                 else:
                     return
+                pause_s = next(pauses)
                 await asyncio.sleep(pause_s)
                 waited_s += pause_s
-                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     def _note_once(self, reason: str) -> None:
         if not self._has_noted_error:

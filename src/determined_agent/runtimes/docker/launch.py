@@ -43,14 +43,14 @@ from determined_agent.runtimes.image_forms import ImageFormError, daemon_image
 from determined_agent.runtimes.task_files import make_dirs
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure, Mount, TaskUser
+from determined_wire.backoff import Backoff
 
 DIRECTORY_LABEL = f"{LABEL}directory"
 """The agent directory that a container belongs to: agents of one machine may share an id."""
 
 LAUNCH_RETRY_S = 60.0
 """How long a launch is retried after faults of the machine."""
-_FIRST_PAUSE_S = 1.0
-_MAX_PAUSE_S = 15.0
+_BACKOFF = Backoff(1.0, 15.0)
 
 ProgressCallback = Callable[[ContainerState], None]
 
@@ -93,8 +93,7 @@ class Launcher:
         if warning:
             output.note(warning)
         give_up_s = clock.monotonic_s() + self._patience_s
-        pause_s = _FIRST_PAUSE_S
-        while True:
+        for pause_s in _BACKOFF.pauses():
             try:
                 return await self._try(output, start, progress)
             except LaunchFailed as error:
@@ -103,7 +102,7 @@ class Launcher:
                     raise
                 output.note(f"{error.failure.message}; trying again in {pause_s:g} s")
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+        raise AssertionError("unreachable")
 
     def _with_image(self, start: ContainerStart) -> ContainerStart:
         """Replace the image by the name that the daemon knows. Raises LaunchFailed."""
@@ -232,13 +231,11 @@ class Launcher:
     async def _remove_unanswered(self, output: ContainerOutput, error: DockerUnreachable) -> None:
         """Remove a container that the daemon may have started without answering."""
         output.note(f"{error}; waiting for it to answer whether the container runs")
-        pause_s = _FIRST_PAUSE_S
-        while True:
+        for pause_s in _BACKOFF.pauses():
             try:
                 await self.delete(output.docker_id)
             except (DockerApiError, DockerUnreachable):
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
             else:
                 return
 

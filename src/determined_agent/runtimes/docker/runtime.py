@@ -44,13 +44,13 @@ from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.spec import LABEL
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import Address, ContainerState, Failure
+from determined_wire.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 _CHECK_S = 15.0
-_REMOVE_PAUSE_S = 1.0
 _SETTLE_S = 5.0
-_MAX_PAUSE_S = 30.0
+_REMOVAL = Backoff(1.0, 30.0)
 
 
 class DockerRuntime:
@@ -186,14 +186,13 @@ class DockerRuntime:
         if self._settings.container_auto_remove_disabled:
             log.info("kept an ended container for inspection", extra={"container": container_id})
             return
-        pause_s = _REMOVE_PAUSE_S
+        pauses = _REMOVAL.pauses()
         while True:
             try:
                 for docker_id in await self._list(f"{LABEL}id={container_id}"):
                     await self._launcher.delete(docker_id)
             except (DockerApiError, DockerUnreachable):
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+                await asyncio.sleep(next(pauses))
             else:
                 if container_id not in self._launcher.unanswered:
                     return

@@ -17,7 +17,7 @@ from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import NotFound
-from determined_master.pools.agent_backoff import Backoff
+from determined_master.pools.agent_backoff import CurrentBackoff
 from determined_master.pools.live import LiveAllocations
 from determined_master.ports.agents import AgentSnapshot, AgentSockets
 from determined_master.services.access.guard import Guard
@@ -268,7 +268,7 @@ def _agent(
     )
 
 
-def _with_rest(agent: Agent, rest: Backoff | None) -> Agent:
+def _with_rest(agent: Agent, rest: CurrentBackoff | None) -> Agent:
     if rest is None:
         return agent
     fields = {name: getattr(agent, name) for name in agent.__struct_fields__}

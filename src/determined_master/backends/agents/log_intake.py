@@ -12,6 +12,7 @@ from determined_master.backends.agents.frames import Malformed
 from determined_master.domain.errors import NotFound
 from determined_master.ports.agents import AgentEvents
 from determined_wire.agent_link import LogBatch, LogStored
+from determined_wire.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -19,8 +20,7 @@ WINDOW = 4
 """Batches of a container that an agent may send before the first is acknowledged."""
 CONCURRENT_STORES = 4
 
-_FIRST_PAUSE_S = 0.2
-_MAX_PAUSE_S = 30.0
+_BACKOFF = Backoff(0.2, 30.0)
 
 
 def by_our_clock(batch: LogBatch, ahead_us: int) -> LogBatch:
@@ -74,8 +74,7 @@ class LogIntake:
 
     async def _store(self, batch: LogBatch) -> int:
         """Store one batch, with as many attempts as needed: dropping it would lose lines."""
-        pause_s = _FIRST_PAUSE_S
-        while True:
+        for pause_s in _BACKOFF.pauses():
             try:
                 async with self._turn:
                     return await self._events.store_logs(self._agent_id, batch)
@@ -87,4 +86,4 @@ class LogIntake:
             except Exception:
                 log.exception("storing output failed", extra={"task": batch.task_id})
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+        raise AssertionError("unreachable")

@@ -27,13 +27,14 @@ from determined_wire.agent_link import (
     Ping,
     Pong,
 )
+from determined_wire.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 MAX_QUEUED_CHANGES = 256
 MAX_REASON = 300
 _TRIES = 6
-_FIRST_PAUSE_S = 0.1
+_BACKOFF = Backoff(0.1, 3.2)
 _STALL_S = 2.0
 
 
@@ -204,8 +205,7 @@ class Session:
                 "advertised_address",
                 extra={"agent": snapshot.id, "own": snapshot.address, "foreign": foreign},
             )
-        pause_s = _FIRST_PAUSE_S
-        for _ in range(_TRIES):
+        for failures in range(1, _TRIES + 1):
             try:
                 await self._events.container_changed(
                     self._agent.snapshot.id, self._agent.boot_id, change.number, report
@@ -214,8 +214,7 @@ class Session:
                 log.exception(
                     "a container's change was not stored", extra={"container": report.container_id}
                 )
-                await asyncio.sleep(pause_s)
-                pause_s *= 2
+                await asyncio.sleep(_BACKOFF.after(failures))
             else:
                 return
         raise SessionEnded("the master cannot store what the agent reports; send it again")

@@ -239,7 +239,7 @@ async def _forever(work: Callable[[], Awaitable[None]], times: Times) -> None:
             await work()
         except KubernetesUnusable as error:
             log.error("%s", error.text)
-            await asyncio.sleep(times.longest_pause_s)
+            await asyncio.sleep(times.backoff.longest)
         except Exception:
             log.exception("following Kubernetes failed")
-            await asyncio.sleep(times.pause_s)
+            await asyncio.sleep(times.backoff.first)

@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.domain.pods.gateway_ports import PortRange
 from determined_master.domain.pods.queues import is_queue, queue_name
+from determined_wire.backoff import Backoff
 
 SlotType = Literal["cuda", "rocm", "cpu"]
 
@@ -169,9 +170,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     """One answer of the API server."""
     watch_s: int = 240
     """One watch, before it is opened again."""
-    pause_s: float = 1.0
-    """Delay after the API server could not be reached."""
-    longest_pause_s: float = 15.0
+    backoff: Backoff[float] = Backoff(1.0, 15.0)
+    """Delays after the API server could not be reached."""
     unplaced_s: float = 300.0
     """How long a pod may wait for its node before its slots are released."""
     unschedulable_s: float = 60.0

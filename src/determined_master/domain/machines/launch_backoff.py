@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-FIRST_PAUSE = timedelta(seconds=5)
-MAX_PAUSE = timedelta(minutes=1)
+from determined_wire.backoff import Backoff
+
+BACKOFF = Backoff(timedelta(seconds=5), timedelta(minutes=1))
 LOG_EVERY = timedelta(minutes=10)
 
 
@@ -83,7 +84,7 @@ def pause_after(failures: int, patience: LaunchRetryPolicy) -> timedelta:
     It grows up to a minute, since clouds count refused requests too. It stays shorter than the
     timeout of a failure, so that the next failure is a repeat.
     """
-    pause: timedelta = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), MAX_PAUSE)
+    pause = BACKOFF.after(failures)
     return min(pause, patience.timeout / 2) if patience.timeout > timedelta(0) else pause
 
 

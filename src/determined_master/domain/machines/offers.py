@@ -12,14 +12,15 @@ from typing import Literal
 
 import msgspec
 
+from determined_wire.backoff import Backoff
+
 Market = Literal["on-demand", "spot"]
 SpotUse = Literal["never", "prefer", "only"]
 OfferOrder = Literal["listed", "price"]
 Refusal = Literal["no room", "quota", "price"]
 """Answers of a cloud that concern one offer: another offer may still be had."""
 
-FIRST_COOLDOWN = timedelta(minutes=3)
-MAX_COOLDOWN = timedelta(hours=1)
+COOLDOWN = Backoff(timedelta(minutes=3), timedelta(hours=1))
 MARKETS: Mapping[SpotUse, tuple[Market, ...]] = {
     "never": ("on-demand",),
     "prefer": ("spot", "on-demand"),
@@ -196,12 +197,11 @@ def refuse(cooldowns: Cooldowns, offer: Offer, reason: Refusal, now: datetime) -
     before = cooldowns.get(offer.key)
     if before is not None and before.is_at(now):
         return cooldowns  # the same round
-    follows = before is not None and before.at <= now <= before.until + MAX_COOLDOWN
+    follows = before is not None and before.at <= now <= before.until + COOLDOWN.longest
     times = before.times + 1 if before is not None and follows else 1
-    length = min(FIRST_COOLDOWN * 2 ** min(times - 1, 10), MAX_COOLDOWN)
     return {
         **cooldowns,
-        offer.key: Cooldown(reason=reason, at=now, until=now + length, times=times),
+        offer.key: Cooldown(reason=reason, at=now, until=now + COOLDOWN.after(times), times=times),
     }
 
 

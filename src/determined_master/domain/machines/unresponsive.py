@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-FIRST_REST = timedelta(minutes=5)
-MAX_REST = timedelta(hours=1)
+from determined_wire.backoff import Backoff
+
+BACKOFF = Backoff(timedelta(minutes=5), timedelta(hours=1))
 
 
 class Unresponsive(msgspec.Struct, frozen=True):
@@ -25,10 +26,7 @@ class Unresponsive(msgspec.Struct, frozen=True):
     @property
     def until(self) -> datetime | None:
         """No machine is started before; None when none was given up."""
-        if self.at is None:
-            return None
-        rest: timedelta = min(FIRST_REST * 2 ** min(self.rounds - 1, 10), MAX_REST)
-        return self.at + rest
+        return None if self.at is None else self.at + BACKOFF.after(self.rounds)
 
 
 def record_silence(

@@ -12,11 +12,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from determined_wire.backoff import Backoff
+
 AnswerCode = Literal["none", "accepted", "retried", "provisioned", "failed", "expired", "revoked"]
 """`none`: no answer yet. `retried`: there is no capacity now, and the autoscaler tries again.
 `expired`: the nodes came, and are reserved no more. `revoked`: the nodes are no longer valid."""
-FIRST_PAUSE = timedelta(minutes=1)
-MAX_PAUSE = timedelta(hours=1)
+BACKOFF = Backoff(timedelta(minutes=1), timedelta(hours=1))
+"""From the end of a request to the next one: a cloud without capacity is asked less and less."""
 MAX_TEXT = 300
 """Characters of the autoscaler's text that are shown."""
 _ENDS: tuple[tuple[str, AnswerCode], ...] = (
@@ -59,17 +61,6 @@ def answer_of(conditions: Iterable[Mapping[str, Any]]) -> Answer:
     if _is(known.get("Accepted"), "True"):
         return _answer("accepted", known["Accepted"])
     return Answer()
-
-
-def pause_after(attempt: int) -> timedelta:
-    """How long after the end of a request another one is made.
-
-    It doubles with each one, so that a cloud without capacity is not asked all the time.
-
-    Args:
-        attempt: the number of the request that ended, from 1.
-    """
-    return min(FIRST_PAUSE * (1 << min(attempt - 1, 10)), MAX_PAUSE)
 
 
 def sentence(answer: Answer, again_at: datetime | None = None, *, for_admin: bool = False) -> str:

@@ -26,8 +26,10 @@ from determined_master.engine.ids import EffectId
 from determined_master.engine.kind import AnyKind
 from determined_master.engine.turns import OWNER, FairSlots, Owner
 from determined_master.store.db import Database
+from determined_wire.backoff import Backoff
 
 _log = logging.getLogger(__name__)
+_BACKOFF = Backoff(0.1, 15.0)
 _MAX_WOKEN = 10_000
 """An older wake was noticed by all attempts that had begun before it."""
 
@@ -44,13 +46,8 @@ class RetryPolicy:
 
     attempts: int = 8
     timeout_s: float = 60.0
-    first_s: float = 0.1
-    longest_s: float = 15.0
+    backoff: Backoff[float] = _BACKOFF
     concurrency: int = 64
-
-    def wait_s(self, failures: int) -> float:
-        """How long to wait after so many failures."""
-        return min(self.first_s * 2.0 ** (failures - 1), self.longest_s)
 
 
 class EffectExecutor:
@@ -223,7 +220,7 @@ class EffectExecutor:
             await self._report_failure(open_effect, _words(error))
             return True
         _log.warning("an effect failed", extra={**facts, "error": repr(error)})
-        wait_s = self._retry.wait_s(open_effect.attempts)
+        wait_s = self._retry.backoff.after(open_effect.attempts)
         id = open_effect.id
         assert self.db is not None
         await self.db.execute(
@@ -251,7 +248,7 @@ class EffectExecutor:
                 tries += 1
                 facts = {"effect": str(id), "error": str(error)}
                 _log.warning("failed to report a failed effect to its aggregate", extra=facts)
-                await asyncio.sleep(self._retry.wait_s(tries))
+                await asyncio.sleep(self._retry.backoff.after(tries))
             except DetError as error:
                 _log.error(
                     "an aggregate refused the report of a failed effect",

@@ -16,13 +16,13 @@ from determined_master.engine.causes import TimerFired
 from determined_master.engine.errors import InternalError, TermEnded
 from determined_master.engine.kind import AnyKind
 from determined_master.store.db import Database
+from determined_wire.backoff import Backoff
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 10.0
 """The longest sleep, which also finds timers from another process or a restored backup."""
 _LOOK_AT_CLOCK_S = 1.0
-_RETRY_S = 5.0
-_MAX_RETRY_S = 3600.0
+_BACKOFF = Backoff(5.0, 3600.0)
 _ATTEMPTS = 10
 """Attempts that meet a defect; afterwards a timer stays for the next master."""
 _PAGE = 200
@@ -140,7 +140,7 @@ class Timers:
         facts = {"kind": kind, "id": id, "timer": name, "error": str(error)}
         if isinstance(error, Unavailable):
             _log.warning("a timer's event failed", extra=facts)
-            asyncio.get_running_loop().call_later(_RETRY_S, self._try_again, timer)
+            asyncio.get_running_loop().call_later(_BACKOFF.first, self._try_again, timer)
             return
         if not isinstance(error, InternalError):
             _log.warning("a timer's event was refused", extra=facts)
@@ -151,8 +151,7 @@ class Timers:
             _log.error("gave up a timer until the next start", extra=facts)
             return
         _log.warning("a timer's event failed", extra=facts)
-        wait_s = min(_RETRY_S * 2.0 ** (failures - 1), _MAX_RETRY_S)
-        asyncio.get_running_loop().call_later(wait_s, self._try_again, timer)
+        asyncio.get_running_loop().call_later(_BACKOFF.after(failures), self._try_again, timer)
 
     def _forget(self, timer: _Timer) -> None:
         self._failures.pop(timer, None)

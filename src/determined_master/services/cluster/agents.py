@@ -22,7 +22,7 @@ from determined_master.services.cluster.task_notices import TaskNotices
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.engine import Engine
-    from determined_master.pools.agent_backoff import Backoff
+    from determined_master.pools.agent_backoff import CurrentBackoff
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports.agents import AgentSnapshot, ClusterBackend
     from determined_master.ports.orders import LogPlace, StoredOutput, TaskNote
@@ -265,7 +265,7 @@ class Agents:
                 return agent
         raise NotFound(f"agent '{agent_id}' not found")
 
-    def backoff_of(self, agent_id: str) -> Backoff | None:
+    def backoff_of(self, agent_id: str) -> CurrentBackoff | None:
         """How long an agent on which nothing starts gets no work; None when it rests not."""
         return self._live.backoff_of(agent_id)
 

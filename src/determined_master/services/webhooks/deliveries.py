@@ -15,7 +15,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.webhooks.events import WebhookEvent, body_of, signature
-from determined_master.domain.webhooks.retries import GIVEN_UP_AFTER, is_final, pause_after
+from determined_master.domain.webhooks.retries import BACKOFF, GIVEN_UP_AFTER, is_final
 from determined_master.ports.posts import PostFailed
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.webhooks import deliveries as rows
@@ -165,4 +165,4 @@ class Deliveries:
             if is_vain or not fault:
                 await rows.delete_delivery(conn, row.id)
             else:
-                await rows.postpone_delivery(conn, row.id, now + pause_after(row.attempts + 1))
+                await rows.postpone_delivery(conn, row.id, now + BACKOFF.after(row.attempts + 1))

@@ -17,6 +17,7 @@ from determined_master.backends.kubernetes.options import Times
 from determined_master.backends.kubernetes.watches import watch
 from determined_master.ports.agents import NotConnected
 from determined_master.ports.orders import PodTerms
+from determined_wire.backoff import Backoff
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("outages of a real API server")]
 AWAY_S = 4.0
@@ -116,7 +117,7 @@ async def test_a_version_that_a_real_api_server_has_forgotten_is_listed_again(
         return items, next(versions, version)
 
     monkeypatch.setattr(watch, "list_all", once_old)
-    seen = watch.follow(api, path, {}, Times(pause_s=0.1))
+    seen = watch.follow(api, path, {}, Times(backoff=Backoff(0.1, 15.0)))
     for _ in range(2):
         listed = await anext(seen)
         assert isinstance(listed, watch.ObjectsListed)

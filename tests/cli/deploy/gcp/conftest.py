@@ -17,6 +17,7 @@ from tests.cli.deploy.wheel_once import copy_wheel
 
 from determined.cli.deploy.cloud import wheel
 from determined.cli.deploy.gcp import calls, rights
+from determined.common._backoff import Backoff
 
 PROJECT = "lab-1"
 
@@ -69,7 +70,7 @@ def _account(token_url: str) -> dict[str, str]:
 def gcp(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleProject]:
     """A project, and commands that wait for it as briefly as can be."""
     for module in (calls, rights):
-        monkeypatch.setattr(module, "PAUSE_S", 0.01)
+        monkeypatch.setattr(module, "BACKOFF", Backoff(0.01, 0.01))
     monkeypatch.setattr(wheel, "build_wheel", copy_wheel)
     with project_of_gcp(monkeypatch, home) as project:
         yield project

@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 from determined.cli import errors
 from determined.cli.deploy.gcp.account import Answer, GcpAccount, send
+from determined.common._backoff import Backoff
 
 SERVICES: Mapping[str, str] = {
     "compute": "https://compute.googleapis.com/compute/v1",
@@ -22,9 +23,8 @@ SERVICES: Mapping[str, str] = {
 }
 """Where each API is. CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 TRIES = 5
-PAUSE_S = 2.0
-FIRST_PAUSE_S = 0.25
-"""Many operations end within a second. Each further pause is twice as long, up to `PAUSE_S`."""
+BACKOFF = Backoff(0.25, 2.0)
+"""Many operations end within a second."""
 LIMIT_S = 900.0
 _DISABLED = ("SERVICE_DISABLED", "accessNotConfigured")
 _MAX_TEXT = 600
@@ -149,15 +149,14 @@ class Calls:
     def finish(self, operation: Mapping[str, Any], act: str) -> None:
         """Wait for the end of an operation. Raises CliError as `change`."""
         deadline = time.monotonic() + LIMIT_S
-        pause_s = FIRST_PAUSE_S
+        pauses = BACKOFF.pauses()
         while operation.get("status") != "DONE":
             if time.monotonic() > deadline:
                 raise errors.CliError(
                     f"GCP has not ended {act} after {LIMIT_S / 60:g} minutes (operation "
                     f"{operation['name']}); repeat the command later, it continues there"
                 )
-            time.sleep(min(pause_s, PAUSE_S))
-            pause_s *= 2
+            time.sleep(next(pauses))
             operation = self.compute(
                 "GET", f"{_scope_of(operation)}/operations/{operation['name']}"
             )
@@ -185,7 +184,7 @@ class Calls:
             is_passing = answer.status == 429 or (answer.status >= 500 and method == "GET")
             if not is_passing or attempt == TRIES:
                 raise refusal(answer, act, self.project)
-            time.sleep(PAUSE_S * attempt)
+            time.sleep(BACKOFF.longest * attempt)
         raise AssertionError("not reached")
 
 

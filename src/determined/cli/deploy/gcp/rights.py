@@ -9,6 +9,7 @@ from determined.cli import errors
 from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.policies import Binding, Policy, all_but, with_bindings, without
+from determined.common._backoff import Backoff
 
 ROLES = ("master", "agent")
 STARTS_MACHINES = "roles/compute.instanceAdmin.v1"
@@ -17,7 +18,7 @@ USES_OBJECTS = "roles/storage.objectAdmin"
 READS_SECRET = "roles/secretmanager.secretAccessor"
 SENDS_LOGS = ("roles/logging.logWriter", "roles/monitoring.metricWriter")
 KNOWN_LIMIT_S = 120.0
-FIRST_PAUSE_S, PAUSE_S = 0.5, 3.0
+BACKOFF = Backoff(0.5, 3.0)
 WHEELS = "deploy"
 """The directory of the bucket that has the wheel, which the master's machine installs."""
 _CONFLICT = 409
@@ -124,8 +125,7 @@ class Rights:
     def _bind(self, policy_of: Any, bindings: Sequence[Binding]) -> None:
         """Add bindings. A new account is not known everywhere at once, so this repeats."""
         deadline = time.monotonic() + KNOWN_LIMIT_S
-        pause_s = FIRST_PAUSE_S
-        while True:
+        for pause_s in BACKOFF.pauses():
             try:
                 self._change(policy_of, lambda policy: with_bindings(policy, bindings))
                 return
@@ -137,8 +137,7 @@ class Rights:
                     raise errors.CliError(
                         f"{error}; repeat the command: GCP does not know the account yet"
                     ) from None
-            time.sleep(min(pause_s, PAUSE_S))
-            pause_s *= 2
+            time.sleep(pause_s)
 
     def _change(self, policy_of: Any, change: Callable[[Policy], Policy]) -> None:
         """Change a policy, again if somebody else changed it meanwhile."""
@@ -154,7 +153,7 @@ class Rights:
             except Refused as error:
                 if error.status not in (_CONFLICT, 412) or attempt == 4:
                     raise
-            time.sleep(PAUSE_S)
+            time.sleep(BACKOFF.longest)
 
     def _of_project(self) -> Any:
         path = f"projects/{self._calls.project}"

@@ -33,7 +33,7 @@ from determined_master.backends.kubernetes.manifest.provisioning import (
 from determined_master.backends.kubernetes.options import ClusterOptions
 from determined_master.backends.kubernetes.pods.status import instant
 from determined_master.backends.kubernetes.watches.watch import ObjectChanged, ObjectsListed
-from determined_master.domain.pods.provisioning import Answer, answer_of, pause_after, sentence
+from determined_master.domain.pods.provisioning import BACKOFF, Answer, answer_of, sentence
 from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
         """When another one is made; None while something may come of this one."""
         if not self.answer.is_over:
             return None
-        return (self.answer.at or self.created_at) + pause_after(self.attempt)
+        return (self.answer.at or self.created_at) + BACKOFF.after(self.attempt)
 
 
 class ProvisioningRequests:

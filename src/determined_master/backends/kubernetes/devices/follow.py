@@ -104,7 +104,7 @@ class DeviceFollower:
             self.version = await self._served()
             await self._settle(settle)
             if not self.version:
-                await asyncio.sleep(self._times.longest_pause_s)
+                await asyncio.sleep(self._times.backoff.longest)
                 continue
             try:
                 async with asyncio.TaskGroup() as group:
@@ -113,7 +113,7 @@ class DeviceFollower:
             except* _NotServed:
                 self._known.clear()
                 self._is_settled = False
-                await asyncio.sleep(self._times.pause_s)
+                await asyncio.sleep(self._times.backoff.first)
 
     def note_pods(self) -> None:
         """Pods of this master have come or gone. Their claims hold the devices of these pods."""

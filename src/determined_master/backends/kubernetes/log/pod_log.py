@@ -39,7 +39,6 @@ BATCH_BYTES = 512 * 1024
 IDLE_S = 900.0
 """Time without data after which a log is opened again: its connection may be lost."""
 _QUEUE = 8
-_MAX_PAUSE_S = 15.0
 _T = TypeVar("_T")
 
 
@@ -109,7 +108,7 @@ class PodLog:
 
     async def _read(self, place: LogPosition) -> str:
         """Pass all lines on. Return why the rest is lost, empty when it is not."""
-        pause_s = self._times.pause_s
+        pauses = self._times.backoff.pauses()
         failing_since_s: float | None = None
         while True:
             was_stopped = self._stopped.is_set()
@@ -126,15 +125,14 @@ class PodLog:
             except KubernetesUnreachable as error:
                 reason = str(error)
             else:
-                await self._wait_for_stop(pause_s)
-                pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+                await self._wait_for_stop(next(pauses))
                 continue
             now_s = clock.monotonic_s()
             failing_since_s = failing_since_s or now_s
             if was_stopped and now_s - failing_since_s > self._times.output_s:
                 return reason
-            await (asyncio.sleep(pause_s) if was_stopped else self._wait_for_stop(pause_s))
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+            wait = asyncio.sleep if was_stopped else self._wait_for_stop
+            await wait(next(pauses))
 
     async def _read_once(self, place: LogPosition) -> None:
         """Read the log from a line that is copied, or its beginning, to where the server ends it.
@@ -224,8 +222,7 @@ class PodLog:
 
     async def _persist(self, work: Callable[[], Awaitable[_T]]) -> _T | None:
         """Do it, with retries; None if the task no longer exists."""
-        pause_s = self._times.pause_s
-        while True:
+        for pause_s in self._times.backoff.pauses():
             try:
                 return await work()
             except NotFound:
@@ -237,7 +234,7 @@ class PodLog:
             except Exception:
                 log.exception("storing output failed", extra={"task": self._source.task_id})
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+        raise AssertionError("unreachable")
 
 
 def _parts(lines: list[PodLogLine]) -> Iterator[list[PodLogLine]]:

@@ -24,7 +24,6 @@ from determined_wire.agent_link import ContainerReport, LogBatch
 log = logging.getLogger(__name__)
 
 ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
-_MAX_PAUSE_S = 15.0
 
 
 @dataclass
@@ -85,7 +84,7 @@ class PodSteps:
 
     async def _report(self, entry: PodEntry) -> None:
         """Report its state until that succeeds; states that have passed meanwhile are skipped."""
-        pause_s = self._times.pause_s
+        pauses = self._times.backoff.pauses()
         try:
             while ORDER[entry.report.state] > entry.reported:
                 report = entry.report
@@ -99,8 +98,7 @@ class PodSteps:
                     )
                 except Exception:
                     log.exception("a pod's state was not stored", extra={"pod": entry.seen.name})
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+                    await asyncio.sleep(next(pauses))
                 else:
                     entry.reported = number
         finally:
@@ -139,7 +137,7 @@ class PodSteps:
 
     async def _remove(self, entry: PodEntry) -> None:
         """Delete its pod, once its log is copied. Kubernetes deletes the Secret that it owns."""
-        pause_s = self._times.pause_s
+        pauses = self._times.backoff.pauses()
         if entry.copier is not None:
             await asyncio.gather(entry.copier, return_exceptions=True)
         while not entry.is_gone:
@@ -148,8 +146,7 @@ class PodSteps:
                 break
             except (KubernetesUnreachable, KubernetesRefused) as error:
                 log.warning("a pod is not deleted: %s", error, extra={"pod": entry.seen.name})
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
+            await asyncio.sleep(next(pauses))
         entry.remover = None
         if entry.is_gone:
             self._forgotten(entry)

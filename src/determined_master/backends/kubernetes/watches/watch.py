@@ -60,23 +60,22 @@ async def follow(
     Never ends; close it to stop. `keep` makes the items of what is yielded of the objects: page by
     page, so that thousands of them never hold the loop for long.
     """
-    pause_s = times.pause_s
+    pauses = times.backoff.pauses()
     while True:
         try:
             items, version = await list_all(api, path, query, keep)
             yield ObjectsListed(items)
-            pause_s = times.pause_s
+            pauses = times.backoff.pauses()
             async with contextlib.aclosing(_watch(api, path, query, version, times)) as changes:
                 async for change in changes:
                     yield ObjectChanged(change.kind, keep(change.item))
         except (KubernetesUnreachable, KubernetesRefused) as error:
             if isinstance(error, KubernetesRefused) and error.status == 410:
-                await asyncio.sleep(times.pause_s)
+                await asyncio.sleep(times.backoff.first)
                 continue  # too long ago for the server to list the changes
             status = error.status if isinstance(error, KubernetesRefused) else 0
             yield WatchLost(str(error), status == 403, status == 404)
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, times.longest_pause_s)
+            await asyncio.sleep(next(pauses))
 
 
 async def list_all(
