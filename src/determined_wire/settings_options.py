@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-MASK = "********"
 _SCALARS = (
     inspect.BoolType,
     inspect.IntType,

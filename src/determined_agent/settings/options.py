@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from determined_agent.machine_notices import MachineCloud
 from determined_agent.settings.sources import SettingsSources
-from determined_wire.settings_options import MASK
+from determined_wire.masking import MASK
 from determined_wire.settings_reader import SettingsError
 
 __all__ = ["LoadedSettings", "Settings", "SettingsError", "load"]

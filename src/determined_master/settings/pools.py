@@ -17,33 +17,9 @@ from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.settings.provider import Provider
 from determined_master.settings.providers import ProviderKind
 from determined_master.settings.reader import Seconds
-from determined_wire.settings_options import MASK
+from determined_wire.masking import mask_secrets
 
 Struct = msgspec.Struct
-SECRET_KEYS = frozenset(
-    (
-        "access_key",
-        "secret_key",
-        "connection_string",
-        "credential",
-        "password",
-        "auth",
-        "identitytoken",
-        "registrytoken",
-    )
-)
-
-
-def masked(value: Any) -> Any:
-    """A section with a schema of its own, its credentials masked."""
-    if isinstance(value, Mapping):
-        return {
-            key: MASK if key in SECRET_KEYS and isinstance(item, str) and item else masked(item)
-            for key, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [masked(item) for item in value]
-    return value
 
 
 def shown_storage(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -53,7 +29,7 @@ def shown_storage(section: Mapping[str, Any] | None) -> dict[str, Any] | None:
     variant = MASTER_STORAGE.variants.get(section.get("type", ""))
     fields = variant.fields if variant else {}
     always = {key: None for key, field in fields.items() if not field.is_hidden_when_null}
-    return {**always, **masked(section)}
+    return {**always, **mask_secrets(section)}
 
 
 def shown_defaults(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +52,7 @@ def shown_defaults(section: Mapping[str, Any]) -> dict[str, Any]:
         "startup_hook": "",
         "work_dir": None,
     }
-    return {**always, **masked(section)}
+    return {**always, **mask_secrets(section)}
 
 
 ContainerDefaults = Annotated[

@@ -25,7 +25,8 @@ from determined_master.domain.config.schema.values import (
     ValueType,
     type_name,
 )
-from determined_wire.settings_options import MASK, Choices, Option, fields_of, unwrap, without_none
+from determined_wire.masking import MASK
+from determined_wire.settings_options import Choices, Option, fields_of, unwrap, without_none
 from determined_wire.settings_reader import similar_option
 
 _NO_META: dict[str, Any] = {}

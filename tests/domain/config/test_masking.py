@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tests.covers import covers
 
+from determined._masking import mask_config_dict
 from determined_master.domain.config.masking import (
-    MASK,
     keep_masked_config,
     mask_but_storage,
     mask_config,
 )
+from determined_wire.masking import MASK
 
 CONFIG = {
     "name": "n",
@@ -47,6 +48,10 @@ def test_credentials_and_secrets_are_masked_and_the_rest_is_kept() -> None:
         "data": {"url": "x", "secrets": {"one": MASK, "two": MASK}},
     }
     assert CONFIG["data"]["secrets"] == {"one": "1", "two": "2"}  # type: ignore[index]  # as it was
+
+
+def test_the_client_masks_the_same_when_it_prints_a_configuration() -> None:
+    assert mask_config_dict(CONFIG) == mask_config(CONFIG)
 
 
 def test_unset_options_stay_unset() -> None:

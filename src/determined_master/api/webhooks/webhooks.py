@@ -14,6 +14,7 @@ from determined_master.domain.webhooks import events
 from determined_master.domain.webhooks.definitions import NewTrigger, NewWebhook
 from determined_master.records.webhooks import TriggerRow, WebhookRow
 from determined_master.services.webhooks.service import Webhooks
+from determined_wire.masking import MASK
 from determined_wire.rest import webhooks as wire
 from determined_wire.rest.types.webhook import (
     Trigger,
@@ -150,7 +151,7 @@ def _shown(caller: Caller, row: WebhookRow) -> Webhook:
 
 def _hidden(url: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}/********"
+    return f"{parts.scheme}://{parts.hostname}/{MASK}"
 
 
 def _trigger(webhook_id: int, row: TriggerRow) -> Trigger:

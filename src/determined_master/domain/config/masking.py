@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-MASK = "********"
-STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
-REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
+from determined_wire.masking import MASK, REGISTRY_SECRETS, STORAGE_SECRETS
+
 PACHYDERM = ("integrations", "pachyderm", "dataset")
 
 

@@ -15,10 +15,7 @@ from determined_master.server import logs
 from determined_master.server.loop_monitor import LoopMonitor, Stall
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Database, ping
-
-MASK = "********"
-SECRET_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
-"""A setting whose name contains one of these is never shown."""
+from determined_wire.masking import mask_secrets
 
 PROBE_DEADLINE_S = 2.0
 LATE_S = 60.0
@@ -147,13 +144,3 @@ class Master:
         except DATABASE_ERRORS:
             return Health("down", "down")
         return Health("up", "up", self.oldest_effect_age_s())
-
-
-def mask_secrets(value: Any, name: str = "") -> Any:
-    """The same settings with every secret replaced; unset ones stay unset."""
-    if isinstance(value, Mapping):
-        return {str(key): mask_secrets(item, str(key)) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [mask_secrets(item, name) for item in value]
-    is_secret = any(word in name.lower() for word in SECRET_WORDS)
-    return MASK if is_secret and isinstance(value, str) and value else value
