@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
-from determined_master.api.http.access import ALL, on, on_any
-from determined_master.api.http.routes import Call, route
+from determined_master.api.http.access import ALL, Need, on, on_any
+from determined_master.api.http.endpoint_routes import endpoint_route
+from determined_master.api.http.routes import Call, Route, route
 from determined_master.domain.errors import InvalidArgument
+from determined_master.domain.experiment.actions import ACTIONS, ActionId
 from determined_master.records.experiments import ExperimentQuery
 from determined_master.services.experiments.bulk import Act, ExperimentBulk, Selection
 from determined_master.services.experiments.edits import ExperimentEdits
@@ -29,140 +31,63 @@ class ExperimentSelector(Protocol):
     def project_id(self) -> int: ...
 
 
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/activate",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def activate_experiments(
-    call: Call,
-    request: wire.ActivateExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.ActivateExperimentsResponse:
-    """Let experiments run."""
-    results = await _each(call, request, experiments.activate, experiment_bulk)
-    return wire.ActivateExperimentsResponse(results=results)
+class ExperimentServices(NamedTuple):
+    """The services that act on one experiment."""
+
+    experiments: Experiments
+    edits: ExperimentEdits
+    projects: Projects
 
 
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/pause",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def pause_experiments(
-    call: Call,
-    request: wire.PauseExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.PauseExperimentsResponse:
-    """Ask the trials of experiments to checkpoint and give their slots back."""
-    results = await _each(call, request, experiments.pause, experiment_bulk)
-    return wire.PauseExperimentsResponse(results=results)
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/cancel",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def cancel_experiments(
-    call: Call,
-    request: wire.CancelExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.CancelExperimentsResponse:
-    """End experiments; their trials may save their work first."""
-    results = await _each(call, request, experiments.cancel, experiment_bulk)
-    return wire.CancelExperimentsResponse(results=results)
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/kill",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def kill_experiments(
-    call: Call,
-    request: wire.KillExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.KillExperimentsResponse:
-    """End experiments at once."""
-    results = await _each(call, request, experiments.kill, experiment_bulk)
-    return wire.KillExperimentsResponse(results=results)
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/archive",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def archive_experiments(
-    call: Call,
-    request: wire.ArchiveExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.ArchiveExperimentsResponse:
-    """Hide ended experiments from lists."""
-    results = await _each(
-        call, request, partial(experiments.archive, archived=True), experiment_bulk
-    )
-    return wire.ArchiveExperimentsResponse(results=results)
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/unarchive",
-    access=on_any("project", "project_id", "control", "experiment"),
-)
-async def unarchive_experiments(
-    call: Call,
-    request: wire.UnarchiveExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.UnarchiveExperimentsResponse:
-    """Show archived experiments again."""
-    results = await _each(
-        call, request, partial(experiments.archive, archived=False), experiment_bulk
-    )
-    return wire.UnarchiveExperimentsResponse(results=results)
-
-
-@route(
-    "DELETE",
-    "/api/v1/projects/{project_id}/experiments/delete",
-    access=on_any("project", "project_id", "delete", "experiment"),
-)
-async def delete_experiments(
-    call: Call,
-    request: wire.DeleteExperimentsRequest,
-    experiments: Experiments,
-    experiment_bulk: ExperimentBulk,
-) -> wire.DeleteExperimentsResponse:
-    """Delete ended experiments with all their results; that continues after the answer."""
-    results = await _each(call, request, experiments.delete, experiment_bulk)
-    return wire.DeleteExperimentsResponse(results=results)
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/experiments/move",
-    access=(
-        on_any("project", "project_id", "control", "experiment"),
-        on("project", "destination_project_id", "create", "experiment"),
+ACTS: Mapping[ActionId, Callable[[ExperimentServices, Any], Act]] = {
+    "pause": lambda services, request: services.experiments.pause,
+    "resume": lambda services, request: services.experiments.activate,
+    "cancel": lambda services, request: services.experiments.cancel,
+    "kill": lambda services, request: services.experiments.kill,
+    "archive": lambda services, request: partial(services.experiments.archive, archived=True),
+    "unarchive": lambda services, request: partial(services.experiments.archive, archived=False),
+    "move": lambda services, request: partial(
+        services.projects.move_experiment, project_id=request.destination_project_id
     ),
+    "delete": lambda services, request: services.experiments.delete,
+}
+"""By action of the catalogue: the function for one experiment."""
+SERVICES = (Experiments, ExperimentEdits, Projects)
+
+
+def _route(action_id: ActionId, about: str, *also: Need) -> Route:
+    """The route of an action of the catalogue on many experiments; `also` is a further need."""
+    action = ACTIONS[action_id]
+
+    async def act_on_all(call: Call, request: Any, *services: Any) -> dict[str, Any]:
+        act = ACTS[action_id](ExperimentServices(*services[:-1]), request)
+        return {"results": await _each(call, request, act, services[-1])}
+
+    return endpoint_route(
+        (action.experiments.method, action.experiments.path),
+        about,
+        act_on_all,
+        (*SERVICES, ExperimentBulk),
+        access=(on_any("project", "project_id", action.access, "experiment"), *also),
+    )
+
+
+activate_experiments = _route("resume", "Let experiments run.")
+pause_experiments = _route(
+    "pause", "Ask the trials of experiments to checkpoint and give their slots back."
 )
-async def move_experiments(
-    call: Call,
-    request: wire.MoveExperimentsRequest,
-    projects: Projects,
-    experiment_bulk: ExperimentBulk,
-) -> wire.MoveExperimentsResponse:
-    """Put experiments into another project."""
-    act = partial(projects.move_experiment, project_id=request.destination_project_id)
-    results = await _each(call, request, act, experiment_bulk)
-    return wire.MoveExperimentsResponse(results=results)
+cancel_experiments = _route("cancel", "End experiments; their trials may save their work first.")
+kill_experiments = _route("kill", "End experiments at once.")
+archive_experiments = _route("archive", "Hide ended experiments from lists.")
+unarchive_experiments = _route("unarchive", "Show archived experiments again.")
+delete_experiments = _route(
+    "delete", "Delete ended experiments with all their results; that continues after the answer."
+)
+move_experiments = _route(
+    "move",
+    "Put experiments into another project.",
+    on("project", "destination_project_id", "create", "experiment"),
+)
 
 
 @route(

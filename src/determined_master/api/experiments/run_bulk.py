@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
+from determined_master.api.experiments.bulk import ACTS, SERVICES, ExperimentServices
 from determined_master.api.http.access import FILTERED, on
-from determined_master.api.http.routes import Call, route
-from determined_master.services.experiments.bulk import Act, Result
+from determined_master.api.http.endpoint_routes import endpoint_route
+from determined_master.api.http.routes import Call, Route, route
+from determined_master.domain.experiment.actions import ACTIONS, ActionId
+from determined_master.services.experiments.bulk import Result
 from determined_master.services.experiments.run_bulk import RunBulk, RunSelection
-from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.workspaces.projects import Projects
 from determined_wire.rest import runs as wire
@@ -36,51 +38,29 @@ async def kill_runs(
     return wire.KillRunsResponse(results=_results(results))
 
 
-@route("POST", "/api/v1/runs/pause", access=FILTERED)
-async def pause_runs(
-    call: Call, request: wire.PauseRunsRequest, experiments: Experiments, run_bulk: RunBulk
-) -> wire.PauseRunsResponse:
-    """Ask runs to save their work and give their slots back."""
-    results = await _each_search(call, request, experiments.pause, "pause", run_bulk)
-    return wire.PauseRunsResponse(results=results)
+def _route(action_id: ActionId, about: str) -> Route:
+    """The route of an action of the catalogue on many runs, by their experiments."""
+    target = ACTIONS[action_id].trials
+    assert target is not None
+
+    async def act_on_all(call: Call, request: Any, *services: Any) -> dict[str, Any]:
+        act = ACTS[action_id](ExperimentServices(*services[:-1]), request)
+        bulk: RunBulk = services[-1]
+        results = await bulk.each_search(call.caller, _selection(request), act, verb=action_id)
+        return {"results": _results(results)}
+
+    return endpoint_route(
+        (target.method, target.path), about, act_on_all, (*SERVICES, RunBulk), access=FILTERED
+    )
 
 
-@route("POST", "/api/v1/runs/resume", access=FILTERED)
-async def resume_runs(
-    call: Call, request: wire.ResumeRunsRequest, experiments: Experiments, run_bulk: RunBulk
-) -> wire.ResumeRunsResponse:
-    """Let paused runs continue."""
-    results = await _each_search(call, request, experiments.activate, "resume", run_bulk)
-    return wire.ResumeRunsResponse(results=results)
-
-
-@route("POST", "/api/v1/runs/archive", access=FILTERED)
-async def archive_runs(
-    call: Call, request: wire.ArchiveRunsRequest, experiments: Experiments, run_bulk: RunBulk
-) -> wire.ArchiveRunsResponse:
-    """Hide ended runs from lists."""
-    act = partial(experiments.archive, archived=True)
-    results = await _each_search(call, request, act, "archive", run_bulk)
-    return wire.ArchiveRunsResponse(results=results)
-
-
-@route("POST", "/api/v1/runs/unarchive", access=FILTERED)
-async def unarchive_runs(
-    call: Call, request: wire.UnarchiveRunsRequest, experiments: Experiments, run_bulk: RunBulk
-) -> wire.UnarchiveRunsResponse:
-    """Show archived runs again."""
-    act = partial(experiments.archive, archived=False)
-    results = await _each_search(call, request, act, "unarchive", run_bulk)
-    return wire.UnarchiveRunsResponse(results=results)
-
-
-@route("POST", "/api/v1/runs/delete", access=FILTERED)
-async def delete_runs(
-    call: Call, request: wire.DeleteRunsRequest, experiments: Experiments, run_bulk: RunBulk
-) -> wire.DeleteRunsResponse:
-    """Delete ended runs with all their results; that continues after the answer."""
-    results = await _each_search(call, request, experiments.delete, "delete", run_bulk)
-    return wire.DeleteRunsResponse(results=results)
+pause_runs = _route("pause", "Ask runs to save their work and give their slots back.")
+resume_runs = _route("resume", "Let paused runs continue.")
+archive_runs = _route("archive", "Hide ended runs from lists.")
+unarchive_runs = _route("unarchive", "Show archived runs again.")
+delete_runs = _route(
+    "delete", "Delete ended runs with all their results; that continues after the answer."
+)
 
 
 @route(
@@ -100,13 +80,6 @@ async def move_runs(
         call.caller, selection, act, skip_multitrial=request.skip_multitrial
     )
     return wire.MoveRunsResponse(results=_results(results))
-
-
-async def _each_search(
-    call: Call, request: RunSelector, act: Act, verb: str, run_bulk: RunBulk
-) -> list[wire.RunActionResult]:
-    results = await run_bulk.each_search(call.caller, _selection(request), act, verb=verb)
-    return _results(results)
 
 
 def _selection(request: RunSelector) -> RunSelection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from determined_master.api.tasks.interactive_routes import InteractiveTaskKind, routes_of_kind
-from determined_wire.rest import commands as wire
 from determined_wire.rest.types.command import Command
 
 (
@@ -17,11 +16,6 @@ from determined_wire.rest.types.command import Command
         kind="COMMAND",
         word="command",
         message=Command,
-        launching=(wire.LaunchCommandRequest, wire.LaunchCommandResponse),
-        listing=(wire.GetCommandsRequest, wire.GetCommandsResponse),
-        getting=(wire.GetCommandRequest, wire.GetCommandResponse),
-        killing=(wire.KillCommandRequest, wire.KillCommandResponse),
-        prioritizing=(wire.SetCommandPriorityRequest, wire.SetCommandPriorityResponse),
         starts="Start a program on its own: it runs once.",
     )
 )

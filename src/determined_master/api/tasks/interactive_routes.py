@@ -8,6 +8,7 @@ from typing import Any, Concatenate
 import msgspec
 
 from determined_master.api.http.access import FILTERED, Need, Rule, maybe, on
+from determined_master.api.http.endpoint_routes import endpoint_route
 from determined_master.api.http.routes import Call, Route, services_of
 from determined_master.api.http.task_use import READS, WORKS
 from determined_master.api.shapes import add_config_warnings
@@ -28,10 +29,6 @@ from determined_master.services.tasks.interactive_configs import PreparedTask
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks, Launched
 from determined_wire.proto import Message
 
-Messages = tuple[type[Message], type[Message]]
-"""Request and response of a route."""
-
-
 SERVICES = (InteractiveTasks, Agents, LiveAllocations)
 """Every function of these routes takes them, in this order."""
 MoreFields = Callable[[Call, ListedTask, InteractiveTasks], dict[str, Any]]
@@ -48,11 +45,6 @@ class InteractiveTaskKind(msgspec.Struct, frozen=True, kw_only=True):
     """In paths, in names of routes and fields; its plural has an s."""
     message: type[Message]
     """One task in an answer."""
-    launching: Messages
-    listing: Messages
-    getting: Messages
-    killing: Messages
-    prioritizing: Messages
     starts_from: tuple[Need, ...] = ()
     """Things that a launch may name besides its template."""
     starts: str
@@ -76,27 +68,23 @@ def routes_of_kind(kind: InteractiveTaskKind) -> tuple[Route, ...]:
     of_start = () if kind.start is None else services_of(kind.start, after=2)
     controls = on(word, f"{word}_id", "control", "task")
     over = f"{word.capitalize()}s that are not over, or not for over a day; a page of them."
+    with_config = f"One {word} with its configuration."
     end = f"End a {word} at once; one that has ended does not change."
     prioritize = f"Give a {word} another priority in its queue, from 1 (the most urgent) to 99."
     return (
         _route(
-            ("POST", path), kind.launching, make.launch, f"launch_{word}",
-            kind.starts, (maybe("template", "template_name"), *kind.starts_from),
+            ("POST", path),
+            make.launch,
+            kind.starts,
+            (maybe("template", "template_name"), *kind.starts_from),
             (*SERVICES, *of_start),
+            is_launch=True,
         ),
-        _route(("GET", path), kind.listing, make.find, f"get_{word}s", over, FILTERED),
-        _route(
-            ("GET", one), kind.getting, make.get, f"get_{word}",
-            f"One {word} with its configuration.", (on(word, f"{word}_id"),),
-        ),
-        _route(
-            ("POST", f"{one}/kill"), kind.killing, make.kill, f"kill_{word}", end, (controls,)
-        ),
-        _route(
-            ("POST", f"{one}/set_priority"), kind.prioritizing, make.set_priority,
-            f"set_{word}_priority", prioritize, (controls,),
-        ),
-    )  # fmt: skip
+        _route(("GET", path), make.find, over, FILTERED),
+        _route(("GET", one), make.get, with_config, (on(word, f"{word}_id"),)),
+        _route(("POST", f"{one}/kill"), make.kill, end, (controls,)),
+        _route(("POST", f"{one}/set_priority"), make.set_priority, prioritize, (controls,)),
+    )
 
 
 class _Handlers:
@@ -113,7 +101,7 @@ class _Handlers:
         agents: Agents,
         live: LiveAllocations,
         *of_start: Any,
-    ) -> Message:
+    ) -> dict[str, Any]:
         kind = self._kind
         if kind.start is not None:
             started = await kind.start(call, request, *of_start)
@@ -127,8 +115,7 @@ class _Handlers:
             shown_task = await self._show(call, started.row, tasks, agents, live)
             config = shown_config(started.row)
         warnings = warnings_of(exceeds_slots=started.exceeds_slots)
-        fields = {kind.word: shown_task, "config": config, "warnings": warnings}
-        return kind.launching[1](**fields)
+        return {kind.word: shown_task, "config": config, "warnings": warnings}
 
     async def find(
         self,
@@ -137,13 +124,13 @@ class _Handlers:
         tasks: InteractiveTasks,
         agents: Agents,
         live: LiveAllocations,
-    ) -> Message:
+    ) -> dict[str, Any]:
         kind = self._kind
         found, page = await list_of(call, kind.kind, request, tasks, agents, live)
         shown_tasks = [
             kind.message(**fields, **kind.more(call, row, tasks)) for row, fields in found
         ]
-        return kind.listing[1](**{f"{kind.word}s": shown_tasks, "pagination": page})
+        return {f"{kind.word}s": shown_tasks, "pagination": page}
 
     async def get(
         self,
@@ -152,11 +139,11 @@ class _Handlers:
         tasks: InteractiveTasks,
         agents: Agents,
         live: LiveAllocations,
-    ) -> Message:
+    ) -> dict[str, Any]:
         kind = self._kind
         row = await tasks.get(call.caller, kind.kind, self._id(request))
         task = await self._show(call, row, tasks, agents, live)
-        return kind.getting[1](**{kind.word: task, "config": shown_config(row)})
+        return {kind.word: task, "config": shown_config(row)}
 
     async def kill(
         self,
@@ -165,10 +152,10 @@ class _Handlers:
         tasks: InteractiveTasks,
         agents: Agents,
         live: LiveAllocations,
-    ) -> Message:
+    ) -> dict[str, Any]:
         kind = self._kind
         row = await tasks.kill(call.caller, kind.kind, self._id(request))
-        return kind.killing[1](**{kind.word: await self._show(call, row, tasks, agents, live)})
+        return {kind.word: await self._show(call, row, tasks, agents, live)}
 
     async def set_priority(
         self,
@@ -177,11 +164,11 @@ class _Handlers:
         tasks: InteractiveTasks,
         agents: Agents,
         live: LiveAllocations,
-    ) -> Message:
+    ) -> dict[str, Any]:
         kind = self._kind
         row = await tasks.set_priority(call.caller, kind.kind, self._id(request), request.priority)
         task = await self._show(call, row, tasks, agents, live)
-        return kind.prioritizing[1](**{kind.word: task})
+        return {kind.word: task}
 
     def _id(self, request: Any) -> str:
         return str(getattr(request, f"{self._kind.word}_id"))
@@ -203,25 +190,21 @@ class _Handlers:
 
 def _route(
     target: tuple[str, str],
-    messages: Messages,
     act: Any,
-    name: str,
     about: str,
     access: Rule,
     services: tuple[type[Any], ...] = SERVICES,
+    *,
+    is_launch: bool = False,
 ) -> Route:
     """Code in tasks may call all of them, as scripts in notebooks do."""
-
-    async def handler(call: Call, request: Any, *services: Any) -> Message:
-        answer: Message = await act(call, request, *services)
-        return answer
-
-    handler.__name__ = handler.__qualname__ = name
-    handler.__doc__ = about
-    (method, path), (request, response) = target, messages
-    return Route(
-        kind="unary", method=method, path=path, handler=handler,
-        access=access, request=request, response=response, services=services,
-        has_large_body=name.startswith("launch_"), is_submission=name.startswith("launch_"),
-        in_task=READS if method == "GET" else WORKS,
-    )  # fmt: skip
+    return endpoint_route(
+        target,
+        about,
+        act,
+        services,
+        access=access,
+        has_large_body=is_launch,
+        is_submission=is_launch,
+        in_task=READS if target[0] == "GET" else WORKS,
+    )

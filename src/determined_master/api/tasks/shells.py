@@ -11,7 +11,6 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.records.tasks import InteractiveRow
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
-from determined_wire.rest import shells as wire
 from determined_wire.rest.types.shell import Shell
 
 
@@ -52,11 +51,6 @@ async def _keys(
         kind="SHELL",
         word="shell",
         message=Shell,
-        launching=(wire.LaunchShellRequest, wire.LaunchShellResponse),
-        listing=(wire.GetShellsRequest, wire.GetShellsResponse),
-        getting=(wire.GetShellRequest, wire.GetShellResponse),
-        killing=(wire.KillShellRequest, wire.KillShellResponse),
-        prioritizing=(wire.SetShellPriorityRequest, wire.SetShellPriorityResponse),
         starts="Start a shell; the answer has the key that lets its user in.",
         more_alone=_keys,
     )

@@ -62,13 +62,14 @@ class ExperimentBulk:
                 missing = [i for i in asked if i not in present]
         results = [Result(i, f"experiment '{i}' not found") for i in missing]
         for experiment_id in found:
-            results.append(await _try(caller, experiment_id, act))
+            results.append(Result(experiment_id, await error_of(act, caller, experiment_id)))
         return results
 
 
-async def _try(caller: Caller, experiment_id: int, act: Act) -> Result:
+async def error_of(act: Act, caller: Caller, id: int) -> str:
+    """Do it; why it was refused, empty when it was not."""
     try:
-        await act(caller, experiment_id)
+        await act(caller, id)
     except DetError as error:
-        return Result(experiment_id, error.text)
-    return Result(experiment_id)
+        return error.text
+    return ""

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.access import rules as access
-from determined_master.domain.errors import DetError
-from determined_master.services.experiments.bulk import Act, Result
+from determined_master.services.experiments.bulk import Act, Result, error_of
 from determined_master.services.experiments.runs import Search
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.listing.page import find_page
@@ -48,7 +47,7 @@ class RunBulk:
         members, results = await self._members(caller, selection)
         for member in members:
             if access.can(caller, "control", "experiment", workspace_id=member.workspace_id):
-                error = await _try(caller, member.id, act)
+                error = await error_of(act, caller, member.id)
             else:
                 error = access.refusal_of(
                     caller, "control", "experiment", member.workspace_id
@@ -80,7 +79,7 @@ class RunBulk:
                     f"{experiment_id} ({named}): {verb} the experiment, or select all its trials"
                 )
             else:
-                error = await _try(caller, experiment_id, act)
+                error = await error_of(act, caller, experiment_id)
             results += [Result(member.id, error) for member in some]
         return results
 
@@ -96,7 +95,7 @@ class RunBulk:
         for experiment_id, some in _by_experiment(members).items():
             if skip_multitrial and some[0].is_multitrial:
                 continue
-            error = await _try(caller, experiment_id, act)
+            error = await error_of(act, caller, experiment_id)
             results += [Result(member.id, error) for member in some]
         return results
 
@@ -122,11 +121,3 @@ def _by_experiment(members: Sequence[ExperimentRun]) -> dict[int, list[Experimen
     for member in members:
         grouped.setdefault(member.experiment_id, []).append(member)
     return grouped
-
-
-async def _try(caller: Caller, id: int, act: Act) -> str:
-    try:
-        await act(caller, id)
-    except DetError as error:
-        return error.text
-    return ""
