@@ -62,9 +62,39 @@ class ActionRules(Message, frozen=True):
     in_archive: str = ""
 
 
+class TaskActionRule(Message, frozen=True):
+    """An action on tasks, its conditions and its words."""
+
+    id: str = ""
+    label: str = ""
+    done: str = ""
+    states: Sequence[str] = ()
+    otherwise: str = ""
+    is_generic: bool = False
+
+
+class TaskRules(Message, frozen=True):
+    """The actions on tasks; one permission of `needs` is enough."""
+
+    needs: Sequence[str] = ()
+    actions: Sequence[TaskActionRule] = ()
+    no_pause: str = ""
+    not_generic: str = ""
+
+
+class QueueRules(Message, frozen=True):
+    """The permissions of which a user needs one to change the queue, besides those of the job."""
+
+    needs: Sequence[str] = ()
+    needs_if_strict: Sequence[str] = ()
+    """Where `strict_job_queue_control` is set."""
+
+
 class GetRulesResponse(Message, frozen=True):
     """The same for every caller."""
 
     password: PasswordRule = PasswordRule()
     states: StateRule = StateRule()
     experiments: ActionRules = ActionRules()
+    tasks: TaskRules = TaskRules()
+    queue: QueueRules = QueueRules()

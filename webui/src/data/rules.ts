@@ -265,5 +265,74 @@ export const rules = {
     "detached": "detached: stop its script",
     "part": "one of several trials of an experiment",
     "inArchive": "in an archived project"
+  },
+  "tasks": {
+    "needs": [
+      "PERMISSION_TYPE_UPDATE_EXPERIMENT",
+      "PERMISSION_TYPE_UPDATE_NSC"
+    ],
+    "actions": [
+      {
+        "id": "pause",
+        "label": "Pause",
+        "done": "Paused",
+        "states": [
+          "ACTIVE",
+          "PULLING",
+          "QUEUED",
+          "RUNNING",
+          "STARTING"
+        ],
+        "otherwise": "not running",
+        "isGeneric": true
+      },
+      {
+        "id": "unpause",
+        "label": "Unpause",
+        "done": "Unpaused",
+        "states": [
+          "PAUSED"
+        ],
+        "otherwise": "not paused",
+        "isGeneric": true
+      },
+      {
+        "id": "kill",
+        "label": "Kill",
+        "done": "Killed",
+        "states": [
+          "ACTIVE",
+          "ASSIGNED",
+          "DELETING",
+          "PAUSED",
+          "PENDING",
+          "PULLING",
+          "QUEUED",
+          "RUNNING",
+          "STARTING",
+          "STOPPING_CANCELED",
+          "STOPPING_COMPLETED",
+          "STOPPING_ERROR",
+          "STOPPING_KILLED",
+          "STOPPING_PAUSED",
+          "TERMINATING",
+          "WAITING"
+        ],
+        "otherwise": "at its end",
+        "isGeneric": false
+      }
+    ],
+    "noPause": "created with no_pause: kill it instead",
+    "notGeneric": "not a generic task"
+  },
+  "queue": {
+    "needs": [
+      "PERMISSION_TYPE_CONTROL_STRICT_JOB_QUEUE",
+      "PERMISSION_TYPE_UPDATE_EXPERIMENT",
+      "PERMISSION_TYPE_UPDATE_NSC"
+    ],
+    "needsIfStrict": [
+      "PERMISSION_TYPE_CONTROL_STRICT_JOB_QUEUE"
+    ]
   }
 } as const;

@@ -15,20 +15,38 @@ from determined_master.domain.experiment.actions import (
     ExperimentAction,
     Request,
 )
+from determined_master.domain.task import actions as task_actions
+from determined_master.domain.task.actions import TaskAction
 from determined_wire.ui import rules as wire
 
 
+def _needs(action: str, thing: str) -> list[str]:
+    """The permissions of which a user needs one."""
+    return sorted(f"PERMISSION_TYPE_{p.name}" for p in NEEDS[action, thing])
+
+
+def _shown(stored: frozenset[str]) -> list[str]:
+    return sorted(stored | states.SHOWN_WHEN_ACTIVE if "ACTIVE" in stored else stored)
+
+
+def _task_rule(name: str, action: TaskAction) -> wire.TaskActionRule:
+    return wire.TaskActionRule(
+        id=name,
+        label=action.label,
+        done=action.done,
+        states=_shown(action.states),
+        otherwise=action.otherwise,
+        is_generic=action.is_generic,
+    )
+
+
 def _action_rule(name: str, action: ExperimentAction) -> wire.ActionRule:
-    eligible: frozenset[str] = action.states
-    if "ACTIVE" in eligible:
-        eligible |= states.SHOWN_WHEN_ACTIVE
-    permission = next(iter(NEEDS[action.access, "experiment"]))
     return wire.ActionRule(
         id=name,
         label=action.label,
         done=action.done,
-        needs=f"PERMISSION_TYPE_{permission.name}",
-        states=sorted(eligible),
+        needs=_needs(action.access, "experiment")[0],
+        states=_shown(frozenset(action.states)),
         otherwise=action.otherwise,
         archived=action.archived,
         includes_detached=action.includes_detached,
@@ -54,11 +72,20 @@ RULES = wire.GetRulesResponse(
         part=PART,
         in_archive=IN_ARCHIVE,
     ),
+    tasks=wire.TaskRules(
+        needs=_needs("control", "task"),
+        actions=[_task_rule(name, action) for name, action in task_actions.ACTIONS.items()],
+        no_pause=task_actions.NO_PAUSE,
+        not_generic=task_actions.NOT_GENERIC,
+    ),
+    queue=wire.QueueRules(
+        needs=_needs("control", "queue"), needs_if_strict=_needs("configure", "queue")
+    ),
 )
 """`make docs` writes them into the web UI, too."""
 
 
 @route("GET", "/api/ui/v1/rules", access=SIGNED_IN)
 async def get_rules(call: Call, request: wire.GetRulesRequest) -> wire.GetRulesResponse:
-    """The rule of new passwords, which states are no end, and the actions on experiments."""
+    """The rules of new passwords, of states, and of actions on experiments, tasks and jobs."""
     return RULES

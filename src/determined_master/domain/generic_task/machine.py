@@ -34,6 +34,7 @@ from determined_master.domain.generic_task.messages import (
 )
 from determined_master.domain.messages import WriteTaskLog, by_tag
 from determined_master.domain.states import TERMINAL
+from determined_master.domain.task.actions import ACTIONS
 
 Step = tuple[GenericTask, list[TaskEffect]]
 
@@ -80,7 +81,7 @@ def _start(state: GenericTask) -> Step:
 def _pause(state: GenericTask) -> Step:
     if state.state in ("PAUSED", "STOPPING_PAUSED"):
         return state, []
-    if state.state != "ACTIVE" or state.allocation_id is None:
+    if state.state not in ACTIONS["pause"].states or state.allocation_id is None:
         raise FailedPrecondition(f"cannot pause task {state.id} as it is {state.state}")
     stopping = replace(state, state="STOPPING_PAUSED")
     order = KillRun if state.run_id == 1 else PreemptRun
@@ -88,7 +89,7 @@ def _pause(state: GenericTask) -> Step:
 
 
 def _continue(state: GenericTask) -> Step:
-    if state.state != "PAUSED":
+    if state.state not in ACTIONS["unpause"].states:
         raise FailedPrecondition(
             f"cannot unpause task {state.id} as it is not in paused state: it is {state.state}"
         )

@@ -19,6 +19,7 @@ from determined_master.domain.experiment.model_definition import ModelFile, pack
 from determined_master.domain.generic_task import messages as task
 from determined_master.domain.ids import TaskId, allocation_id
 from determined_master.domain.states import TERMINAL
+from determined_master.domain.task.actions import NO_PAUSE
 from determined_master.engine import Posting
 from determined_master.engine.causes import OnlyOnce, UserRequest
 from determined_master.entropy import pet_name
@@ -130,9 +131,7 @@ class GenericTasks:
         """
         row = await self._controlled(caller, task_id)
         if row.no_pause:
-            raise FailedPrecondition(
-                f"cannot pause task {task_id}: it was created with no_pause, kill it instead"
-            )
+            raise FailedPrecondition(f"cannot pause task {task_id}: it was {NO_PAUSE}")
         below = await self._below(row, ("ACTIVE",))
         pausable = [r.id for r in below if r.no_pause is False]
         await self._post(caller, [task_id, *pausable], task.TaskPaused())

@@ -19,6 +19,8 @@ export interface Rights {
   isLoaded: boolean;
   /** May do this in a workspace; without `workspaceId`, everywhere. */
   may(permission: Permission, workspaceId?: number): boolean;
+  /** May do one of these in a workspace; without `workspaceId`, everywhere. */
+  mayAny(permissions: readonly Permission[], workspaceId?: number): boolean;
   /** May do this in at least one place. */
   mayAnywhere(permission: Permission): boolean;
 }
@@ -51,12 +53,14 @@ export function rightsOf(summary: Summary | undefined, isAdmin: boolean): Rights
       inWorkspace.set(name, places);
     }
   }
+  const may: Rights["may"] = (permission, workspaceId) =>
+    isAdmin ||
+    everywhere.has(permission) ||
+    (workspaceId !== undefined && (inWorkspace.get(permission)?.has(workspaceId) ?? false));
   return {
     isLoaded: summary !== undefined,
-    may: (permission, workspaceId) =>
-      isAdmin ||
-      everywhere.has(permission) ||
-      (workspaceId !== undefined && (inWorkspace.get(permission)?.has(workspaceId) ?? false)),
+    may,
+    mayAny: (permissions, workspaceId) => permissions.some((permission) => may(permission, workspaceId)),
     mayAnywhere: (permission) =>
       isAdmin || everywhere.has(permission) || (inWorkspace.get(permission)?.size ?? 0) > 0,
   };

@@ -4,6 +4,7 @@ import { Link, useOutletContext } from "react-router";
 import { jobPlace, useQueue, type Job } from "@/data/cluster/queries";
 import { useRights } from "@/data/permissions/permissions";
 import { plural } from "@/data/format/numbers";
+import { useMaster } from "@/data/master";
 import { IconButton } from "@/ui/button/Button";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
 import { Card } from "@/ui/layout/Card";
@@ -16,6 +17,7 @@ import { WhyView } from "@/features/experiments/WhyView";
 import { JobDialog } from "./JobDialog";
 import type { PoolContext } from "./PoolPage";
 import styles from "./QueueTab.module.css";
+import { mayChange, mayKill } from "./rights";
 import { useJobActs } from "./useJobActs";
 
 const MAX_ROWS = 500;
@@ -46,10 +48,9 @@ export default function QueueTab() {
 function QueueTable({ jobs }: { jobs: Job[] }) {
   const { pool } = useOutletContext<PoolContext>();
   const acts = useJobActs(pool.name ?? "");
-  const { may } = useRights();
-  const mayOrder = may("PERMISSION_TYPE_CONTROL_STRICT_JOB_QUEUE");
-  const mayChange = ({ workspaceId }: Job) =>
-    mayOrder || may("PERMISSION_TYPE_UPDATE_EXPERIMENT", workspaceId) || may("PERMISSION_TYPE_UPDATE_NSC", workspaceId);
+  const rights = useRights();
+  const { strictJobQueueControl = false } = useMaster();
+  const changeable = new Set(jobs.filter((job) => mayChange(rights, job, strictJobQueueControl)));
   const [dragged, setDragged] = useState<string>();
   const [over, setOver] = useState<string>();
   const [why, setWhy] = useState<Job>();
@@ -89,7 +90,7 @@ function QueueTable({ jobs }: { jobs: Job[] }) {
                 }}
               >
                 <td>
-                  {mayOrder && (
+                  {changeable.has(job) && (
                     <span
                       className={styles.grip}
                       draggable
@@ -122,13 +123,13 @@ function QueueTable({ jobs }: { jobs: Job[] }) {
                     trigger={<IconButton icon="more" label={`Actions for ${job.name}`} small />}
                     items={[
                       { label: "Why does it wait?", icon: "info", onSelect: () => setWhy(job) },
-                      mayChange(job) && { label: byWeight ? "Weight and pool …" : "Priority and pool …", icon: "settings", onSelect: () => setManaged(job) },
+                      changeable.has(job) && { label: byWeight ? "Weight and pool …" : "Priority and pool …", icon: "settings", onSelect: () => setManaged(job) },
                       "separator",
-                      mayOrder && index > 0 && { label: "Move to the top", icon: "sort", onSelect: () => void acts.moveAhead(job.jobId ?? "", jobs[0]) },
-                      mayOrder && index > 0 && { label: "Move up", icon: "sort", onSelect: () => void acts.moveAhead(job.jobId ?? "", jobs[index - 1]) },
-                      mayOrder && index < jobs.length - 1 && { label: "Move down", icon: "sort", onSelect: () => void acts.moveBehind(job.jobId ?? "", jobs[index + 1]) },
-                      mayChange(job) && "separator",
-                      mayChange(job) && { label: "Kill", icon: "close", danger: true, onSelect: () => void acts.kill(job) },
+                      changeable.has(job) && index > 0 && { label: "Move to the top", icon: "sort", onSelect: () => void acts.moveAhead(job.jobId ?? "", jobs[0]) },
+                      changeable.has(job) && index > 0 && { label: "Move up", icon: "sort", onSelect: () => void acts.moveAhead(job.jobId ?? "", jobs[index - 1]) },
+                      changeable.has(job) && index < jobs.length - 1 && { label: "Move down", icon: "sort", onSelect: () => void acts.moveBehind(job.jobId ?? "", jobs[index + 1]) },
+                      mayKill(rights, job) && "separator",
+                      mayKill(rights, job) && { label: "Kill", icon: "close", danger: true, onSelect: () => void acts.kill(job) },
                     ]}
                   />
                 </td>

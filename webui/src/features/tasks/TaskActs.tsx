@@ -1,4 +1,5 @@
 import { useRights } from "@/data/permissions/permissions";
+import { rules } from "@/data/rules";
 import type { InteractiveTask } from "@/data/tasks";
 import { Button } from "@/ui/button/Button";
 
@@ -8,8 +9,8 @@ import { useTaskActs } from "./useTaskActs";
 /** The acts that are used most, as buttons; nothing for who may not act. */
 export function TaskActs({ task }: { task: InteractiveTask }) {
   const act = useTaskActs();
-  const { may } = useRights();
-  if (!may("PERMISSION_TYPE_UPDATE_NSC", task.workspaceId)) return null;
+  const { mayAny } = useRights();
+  if (!mayAny(rules.tasks.needs, task.workspaceId)) return null;
   const isPaused = refusalOf("unpause", task) === undefined;
   return (
     <>

@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 
 import { useRights } from "@/data/permissions/permissions";
+import { rules } from "@/data/rules";
 import { isFinished } from "@/data/states";
 import { hasPage, type InteractiveTask } from "@/data/tasks";
 import { useUserName, useWorkspaces } from "@/data/workspaces";
@@ -14,27 +15,23 @@ import { SelectionBar } from "@/ui/table/SelectionBar";
 import type { Column, Selection } from "@/ui/table/types";
 import { Duration, Time } from "@/ui/text/Time";
 
-import { eligibleFor, type TaskAct } from "./eligible";
+import { eligibleFor, TASK_ACTS, type TaskAct } from "./eligible";
 import { useTaskActs } from "./useTaskActs";
 import { useTaskMenu } from "./useTaskMenu";
 
 const keyOf = (task: InteractiveTask) => task.id;
 const nameOf = (task: InteractiveTask) => task.name;
-const ACTS: { act: TaskAct; label: string; icon: "pause" | "play" | "close" }[] = [
-  { act: "pause", label: "Pause", icon: "pause" },
-  { act: "unpause", label: "Unpause", icon: "play" },
-  { act: "kill", label: "Kill", icon: "close" },
-];
+const ICONS = { pause: "pause", unpause: "play", kill: "close" } as const;
 
 export function TaskTable({ tasks, total }: { tasks: InteractiveTask[]; total: number }) {
   const navigate = useNavigate();
   const columns = useColumns();
   const { menuOf, dialog } = useTaskMenu();
   const act = useTaskActs();
-  const { may } = useRights();
+  const { mayAny } = useRights();
   const [selection, setSelection] = useState<Selection>(NOTHING);
-  const chosen = tasks.filter((task) => isSelected(selection, task.id) && may("PERMISSION_TYPE_UPDATE_NSC", task.workspaceId));
-  const mayAct = tasks.some((task) => may("PERMISSION_TYPE_UPDATE_NSC", task.workspaceId));
+  const chosen = tasks.filter((task) => isSelected(selection, task.id) && mayAny(rules.tasks.needs, task.workspaceId));
+  const mayAct = tasks.some((task) => mayAny(rules.tasks.needs, task.workspaceId));
   const start = async (name: TaskAct) => {
     if (await act(name, chosen)) setSelection(NOTHING);
   };
@@ -65,17 +62,16 @@ export function TaskTable({ tasks, total }: { tasks: InteractiveTask[]; total: n
         }
       />
       <SelectionBar selection={selection} onSelection={setSelection} total={tasks.length} listed={tasks.map(keyOf)} word="task">
-        {ACTS.map(({ act: name, label, icon }) => {
+        {TASK_ACTS.map(({ id: name, label, done, isGeneric }) => {
           const { eligible } = eligibleFor(name, chosen);
-          // Pausing is for generic tasks: without one in the selection there is nothing to offer.
-          if (name !== "kill" && !chosen.some((task) => task.generic)) return null;
+          if (isGeneric && !chosen.some((task) => task.generic)) return null;
           return (
             <Button
               key={name}
               small
-              icon={icon}
-              {...(name === "kill" ? { look: "danger" as const } : {})}
-              disabledReason={eligible.length === 0 ? `None of the selected tasks can be ${name === "kill" ? "killed" : `${name}d`} now.` : undefined}
+              icon={ICONS[name]}
+              {...(isGeneric ? {} : { look: "danger" as const })}
+              disabledReason={eligible.length === 0 ? `None of the selected tasks can be ${done.toLowerCase()} now.` : undefined}
               onClick={() => void start(name)}
             >
               {label} {eligible.length || ""}

@@ -1,20 +1,23 @@
-/** Which acts a task takes now. */
-import { isFinished, stateFamily, stateWord } from "@/data/states";
+/** Which acts a task takes now, by the master's catalogue. */
+import { rules } from "@/data/rules";
+import { stateWord } from "@/data/states";
 import type { InteractiveTask } from "@/data/tasks";
 
-export type TaskAct = "pause" | "unpause" | "kill";
+export const TASK_ACTS = rules.tasks.actions;
+export type TaskAct = (typeof TASK_ACTS)[number]["id"];
+
+export function ruleOf(act: TaskAct) {
+  const rule = TASK_ACTS.find(({ id }) => id === act);
+  if (!rule) throw new Error(`There is no action ${act}.`);
+  return rule;
+}
 
 /** Why the act is not possible now; undefined when it is. */
 export function refusalOf(act: TaskAct, task: InteractiveTask): string | undefined {
-  if (isFinished(task.state)) return "The task has ended.";
-  if (act === "kill") return undefined;
-  if (!task.generic) return "Only generic tasks can be paused.";
-  if (!task.generic.canPause) return "The task was created with no_pause: kill it instead.";
-  const family = stateFamily(task.state);
-  if (stateWord(task.state) === "STOPPING_PAUSED") return "The task is about to pause.";
-  if (act === "unpause") return family === "paused" ? undefined : "The task is not paused.";
-  if (family === "paused") return "The task is paused already.";
-  return family === "stopping" ? "The task is being ended." : undefined;
+  const { isGeneric, states, otherwise } = ruleOf(act);
+  if (isGeneric && !task.generic) return `It is ${rules.tasks.notGeneric}.`;
+  if (act === "pause" && !task.generic?.canPause) return `It is ${rules.tasks.noPause}.`;
+  return (states as readonly string[]).includes(stateWord(task.state)) ? undefined : `It is ${otherwise}.`;
 }
 
 /** The tasks of a selection that take the act, and how many do not. */

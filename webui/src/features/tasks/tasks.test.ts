@@ -61,7 +61,7 @@ describe("acts on tasks", () => {
   });
 
   it("pause no task that cannot be paused", () => {
-    expect(refusalOf("pause", task({}))).toMatch(/Only generic/);
+    expect(refusalOf("pause", task({}))).toMatch(/not a generic task/);
     expect(refusalOf("pause", generic("g", "RUNNING", { canPause: false }))).toMatch(/no_pause/);
   });
 

@@ -8,10 +8,7 @@ import { killTask, pauseTask, type InteractiveTask } from "@/data/tasks";
 import { toast } from "@/ui/feedback/toast";
 import { confirm } from "@/ui/overlay/confirm";
 
-import { eligibleFor, type TaskAct } from "./eligible";
-
-const DONE: Record<TaskAct, string> = { pause: "Paused", unpause: "Unpaused", kill: "Killed" };
-const VERBS: Record<TaskAct, string> = { pause: "Pause", unpause: "Unpause", kill: "Kill" };
+import { eligibleFor, ruleOf, type TaskAct } from "./eligible";
 
 /** Acts on one task or several: those that do not take the act are left out and counted. */
 export function useTaskActs() {
@@ -19,8 +16,9 @@ export function useTaskActs() {
   return useCallback(
     async (act: TaskAct, tasks: readonly InteractiveTask[]): Promise<boolean> => {
       const { eligible, others } = eligibleFor(act, tasks);
+      const { done: doneWord, label } = ruleOf(act);
       if (eligible.length === 0) {
-        toast.info(`None of ${plural(tasks.length, "task")} can be ${DONE[act].toLowerCase()} now.`);
+        toast.info(`None of ${plural(tasks.length, "task")} can be ${doneWord.toLowerCase()} now.`);
         return false;
       }
       if (act === "kill" && !(await confirm(killQuestion(eligible, others)))) return false;
@@ -32,10 +30,10 @@ export function useTaskActs() {
       const [only] = eligible;
       if (done > 0)
         toast.done(
-          `${DONE[act]} ${done === 1 && eligible.length === 1 ? only?.name : plural(done, "task")}${others > 0 ? `; ${others} others do not take it now` : ""}`,
+          `${doneWord} ${done === 1 && eligible.length === 1 ? only?.name : plural(done, "task")}${others > 0 ? `; ${others} others do not take it now` : ""}`,
           act === "pause" ? () => void undo(eligible, cache) : undefined,
         );
-      if (refused.length > 0) toast.error(`${VERBS[act]}: ${refused.slice(0, 5).join("; ")}${refused.length > 5 ? ` and ${refused.length - 5} more` : ""}`);
+      if (refused.length > 0) toast.error(`${label}: ${refused.slice(0, 5).join("; ")}${refused.length > 5 ? ` and ${refused.length - 5} more` : ""}`);
       await cache.invalidateQueries({ queryKey: keys.tasks() });
       return done > 0;
     },

@@ -1,6 +1,7 @@
 import { useCallback, useState } from "react";
 
 import { useRights } from "@/data/permissions/permissions";
+import { rules } from "@/data/rules";
 import { isFinished } from "@/data/states";
 import { connectCommand, hasPage, type InteractiveTask } from "@/data/tasks";
 import { toast } from "@/ui/feedback/toast";
@@ -14,12 +15,12 @@ import { useTaskActs } from "./useTaskActs";
 /** The acts of a task, and the dialog that one of them opens. */
 export function useTaskMenu() {
   const act = useTaskActs();
-  const { may } = useRights();
+  const { mayAny } = useRights();
   const [connected, setConnected] = useState<InteractiveTask>();
   const menuOf = useCallback(
     (task: InteractiveTask): MenuEntry[] => {
       const ended = isFinished(task.state);
-      const isMine = may("PERMISSION_TYPE_UPDATE_NSC", task.workspaceId);
+      const isMine = mayAny(rules.tasks.needs, task.workspaceId);
       const copy = async (text: string) => {
         await copyText(text);
         toast.info(`Copied: ${text}`);
@@ -53,7 +54,7 @@ export function useTaskMenu() {
         },
       ];
     },
-    [act, may],
+    [act, mayAny],
   );
   return { menuOf, dialog: connected && <ConnectDialog task={connected} onClose={() => setConnected(undefined)} /> };
 }
