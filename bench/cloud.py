@@ -13,17 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import wheelhouses
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES, IMAGE, Ec2Server, running_ec2
 from tests.e2e.cluster import Cluster, Way
+
+from determined.cli.deploy.cloud.wheel import AGENT_EXTRAS
 
 POOL = "default"
 INSTANCE_TYPE = "g4dn.xlarge"
 """Its machines have one slot."""
+_BARE = {
+    "instance_type": "m5.large",
+    "cpu_slots_allowed": True,
+    "agent_config_file_contents": {"container_runtime": "process"},
+}
+"""Of machines that are this one: without GPUs and Docker."""
 
 
 @contextlib.contextmanager
 def cloud_cluster(
-    *, pools: int = 1, max_instances: int = 4, master_host: str = ""
+    *, pools: int = 1, max_instances: int = 4, master_host: str = "", has_wheelhouse: bool = False
 ) -> Iterator[tuple[Cluster, Ec2Server]]:
     """A master without agents; both are gone at the end.
 
@@ -31,6 +40,7 @@ def cloud_cluster(
         pools: the number of pools with machines on demand.
         max_instances: of each pool.
         master_host: where machines find the master; a name that nobody has by default.
+        has_wheelhouse: machines have no image of the agent, and install it from the master alone.
     """
     root = Path(tempfile.mkdtemp(prefix="det-bench-", dir="/tmp"))
     root.chmod(0o711)
@@ -38,8 +48,15 @@ def cloud_cluster(
     with pytest.MonkeyPatch.context() as patch, running_ec2(patch) as ec2:
         cluster = Cluster(root, agents=0, slots=1)
         master_url = f"http://{master_host or 'det.example'}:{cluster.port}"
-        cluster.settings = json.dumps(_settings(root, pools, max_instances, master_url))
+        settings = _settings(root, pools, max_instances, master_url)
         variables = {**ACCOUNT_VARIABLES, "AWS_ENDPOINT_URL_EC2": ec2.url}
+        if has_wheelhouse:
+            variables["PYTHONPATH"] = str(wheelhouses.release(root, *AGENT_EXTRAS)[1])
+            settings["wheelhouse"] = str(root / "house")
+            for pool in settings["resource_pools"]:
+                del pool["provider"]["agent_docker_image"]
+                pool["provider"] |= _BARE
+        cluster.settings = json.dumps(settings)
         words = [f"{name}={value}" for name, value in variables.items()]
         cluster.ways["master"] = Way(prefix=("env", *words))
         try:

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from determined_wire.locked import FILE, LISTED, requirements
-from determined_wire.wheel import Wheel
+from determined_wire.wheel import EVERYTHING, Wheel, build
 
 _MADE_AT = (2020, 1, 1, 0, 0, 0)
 
@@ -27,6 +27,20 @@ def fill(directory: Path, *extras: str) -> str:
         needed_by = ",".join(extra for extra in LISTED if name in needs[extra])
         lines.append(f"{needed_by}\t{name}=={version} --hash=sha256:{digest}\n")
     return "".join(lines)
+
+
+def release(directory: Path, *extras: str) -> tuple[Wheel, Path]:
+    """What is installed here as a release that accepts the wheels of `directory / "house"`.
+
+    Returns:
+        its wheel, and a directory for the PYTHONPATH of processes that run this release.
+    """
+    lock = fill(directory / "house", *extras)
+    made = with_lock(build(EVERYTHING, may_lack_web_ui=True), lock)
+    site = directory / "site"
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        archive.extractall(site)
+    return made, site
 
 
 def with_lock(wheel: Wheel, lock: str) -> Wheel:

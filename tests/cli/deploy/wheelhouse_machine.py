@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from tests.backends.cloud.start_of_machine import Machine
 
 from determined.cli.deploy.cloud import wheel
 from determined.cli.deploy.cloud.wheel import AGENT_EXTRAS
-from determined_wire.wheel import EVERYTHING, build
 
 _USE = """
 import determined_master, msgspec, obstore, sys, urllib3
@@ -31,13 +28,8 @@ _STUBS = {
 
 def fill_wheelhouse(directory: Path, patch: pytest.MonkeyPatch) -> Path:
     """Wheels that the installed version accepts, which `up` then uploads with its own wheel."""
-    house = directory / "house"
     # Those of agents alone, which the master needs too: emulated buckets take minutes for 100 MB.
-    lock = wheelhouses.fill(house, *AGENT_EXTRAS)
-    made = wheelhouses.with_lock(build(EVERYTHING, may_lack_web_ui=True), lock)
-    site = directory / "site"
-    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
-        archive.extractall(site)
+    made, site = wheelhouses.release(directory, *AGENT_EXTRAS)
     patch.setenv("PYTHONPATH", str(site))  # of the processes that check the directory
 
     def build_wheel(target: str) -> Path:
@@ -46,7 +38,7 @@ def fill_wheelhouse(directory: Path, patch: pytest.MonkeyPatch) -> Path:
         return path
 
     patch.setattr(wheel, "build_wheel", build_wheel)
-    return house
+    return directory / "house"
 
 
 def start_without_index(directory: Path, script: str, environment: dict[str, str]) -> None:
