@@ -17,6 +17,7 @@ from tests.interactive.conftest import Running, Starter, patched
 from tests.object_server import ObjectServer, object_server
 
 from determined import tensorboard
+from determined.tensorboard import _manager
 from determined.tensorboard._events import EventFile
 from determined_master.domain.interactive_task.tensorboard_sources import LogSource
 from determined_master.services.containers.interactive_specs import TaskSecrets
@@ -41,7 +42,7 @@ def write(storage: dict[str, Any], trial: int, values: list[float], scratch: Pat
     """Report metrics of experiment 2 as a trial does."""
     sync = tensorboard.get_sync_path("cluster", "2", str(trial))
     local = scratch / f"local-{trial}-{len(values)}"
-    with tensorboard.build(storage, sync, async_upload=False, base_path=local) as manager:
+    with _manager.build(storage, sync, async_upload=False, base_path=local) as manager:
         file = EventFile(local)
         for step, value in enumerate(values):
             file.add_scalar("Determined/val_loss", value, step, 1.0 + step)

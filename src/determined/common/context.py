@@ -15,7 +15,7 @@ LIMIT_BYTES = 96 << 20
 """The master's limit for one request."""
 _FILE, _DIRECTORY = ord("0"), ord("5")
 _IGNORE_FILE = ".detignore"
-_NEVER = ("__pycache__/", ".git", f"/{_IGNORE_FILE}")
+ALWAYS_IGNORED = ("__pycache__/", ".git", f"/{_IGNORE_FILE}")
 _LARGEST = 5
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -81,6 +81,18 @@ def read(
     return items
 
 
+def item(path: str, source: pathlib.Path) -> Dict[str, Any]:
+    """One file or directory as an item of `modelDefinition`, under this path.
+
+    Raises:
+        ContextError: it cannot be read.
+    """
+    try:
+        return _item(_Entry(source, path, source.stat()))
+    except OSError as error:
+        raise ContextError(_unreadable(source, error)) from None
+
+
 def _entries_of_root(root: pathlib.Path) -> Iterator[_Entry]:
     if not root.exists():
         raise ContextError(f"model directory '{root}' does not exist")
@@ -88,7 +100,7 @@ def _entries_of_root(root: pathlib.Path) -> Iterator[_Entry]:
         raise ContextError(
             f"model directory '{root}' is a file; name its directory, or add it with --include"
         )
-    lines = [*_NEVER]
+    lines = [*ALWAYS_IGNORED]
     own = root / _IGNORE_FILE
     if own.is_file():
         try:
@@ -106,7 +118,7 @@ def _entries_of_include(path: pathlib.Path) -> Iterator[_Entry]:
     where = path.resolve()
     yield _Entry(path, where.name, status)
     if where.is_dir():
-        yield from _walk(where, where, f"{where.name}/", ignore.Ignore(_NEVER[:2]))
+        yield from _walk(where, where, f"{where.name}/", ignore.Ignore(ALWAYS_IGNORED[:2]))
 
 
 def _walk(

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U", bound=Callable[..., Any])
 Text = Union[IO[Any], str, bytes]
+_LEGACY_TRAINING = "training"
+_LEGACY_VALIDATION = "validation"
+"""Groups of metrics that the API of training and validation metrics has; scripts import them."""
 
 
 def chunks(

@@ -232,13 +232,13 @@ def _tensorboard_of(parts: ContextParts) -> Optional[TensorboardManager]:
     is_auto = parts.tensorboard_mode is TensorboardMode.AUTO
     if is_auto and parts.distributed.local_rank > 0:
         return None
-    from determined import tensorboard
+    from determined.tensorboard import _manager
 
     trial = parts.info.trial
-    path: pathlib.Path = tensorboard.get_sync_path(
+    path: pathlib.Path = _manager.get_sync_path(
         parts.info.cluster_id, str(trial.experiment_id), str(trial.trial_id)
     )
-    return tensorboard.build(
+    return _manager.build(
         parts.storage, path, base_path=parts.tensorboard_path, sync_on_close=is_auto
     )
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
@@ -26,19 +26,41 @@ def create_run_cmd(info: ClusterInfo, override_args: List[str]) -> List[str]:
     interface = info.trial._inter_node_network_interface
     config = info.trial._config
     user_args = (config.get("data") or {}).get("__det_dtrain_args") or []
+    debug = ["--verbose"] if info.trial._debug else []
+    return run_command(
+        hosts,
+        counts,
+        interface=interface,
+        optimizations=config.get("optimizations") or {},
+        options=[*user_args, *debug, *override_args],
+    )
+
+
+def run_command(
+    hosts: List[str],
+    counts: List[int],
+    *,
+    interface: Optional[str],
+    optimizations: Dict[str, Any],
+    options: List[str],
+) -> List[str]:
+    """The horovodrun command for so many ranks on each host."""
     return [
         "horovodrun",
         *("-np", str(sum(counts))),
         *_peers.ssh_port_options(),
-        *("-H", ",".join(f"{host}:{count}" for host, count in zip(hosts, counts))),
+        *("-H", hosts_argument(hosts, counts)),
         *("--start-timeout", str(START_TIMEOUT_S)),
         *("--gloo-timeout-seconds", str(GLOO_TIMEOUT_S)),
         *(("--network-interface", interface) if interface and len(hosts) > 1 else ()),
-        *performance_args(config.get("optimizations") or {}),
-        *user_args,
-        *(("--verbose",) if info.trial._debug else ()),
-        *override_args,
+        *performance_args(optimizations),
+        *options,
     ]
+
+
+def hosts_argument(hosts: List[str], counts: List[int]) -> str:
+    """`host:ranks` for each host, joined by commas."""
+    return ",".join(f"{host}:{count}" for host, count in zip(hosts, counts))
 
 
 def performance_args(optimizations: Dict[str, Any]) -> List[str]:

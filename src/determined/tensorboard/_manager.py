@@ -214,6 +214,7 @@ def build(
     async_upload: bool = True,
     base_path: Optional[pathlib.Path] = None,
     sync_on_close: bool = True,
+    shared_fs_root: Optional[str] = None,
 ) -> TensorboardManager:
     """The manager for an experiment's storage; errors as `storage.build`.
 
@@ -223,5 +224,5 @@ def build(
     when = {"async_upload": async_upload, "sync_on_close": sync_on_close}
     if checkpoint_config.get("type") in storage.OBJECT_KINDS:
         return ObjectTensorboardManager(storage.build(checkpoint_config), local, sync_path, **when)
-    base = storage.base_path(checkpoint_config)
+    base = storage.base_path(checkpoint_config, shared_fs_root)
     return SharedFSTensorboardManager(base, local, sync_path, **when)

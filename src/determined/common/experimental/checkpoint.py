@@ -16,7 +16,11 @@ from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 from determined.common.experimental import archive, metrics
 from determined.common.experimental.enums import CheckpointSortBy as CheckpointSortBy
-from determined.common.experimental.enums import CheckpointState
+from determined.common.experimental.enums import CheckpointState, OrderBy
+
+CheckpointOrderBy = OrderBy
+"""The older name."""
+
 
 _METADATA = "metadata.json"
 _DIRECT_FAILURES = (

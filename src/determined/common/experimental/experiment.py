@@ -22,6 +22,10 @@ from determined.common.experimental.enums import ExperimentSortBy as ExperimentS
 _AWAY_S = 120.0
 
 
+ExperimentOrderBy = OrderBy
+"""The older name."""
+
+
 class Experiment:
     """An experiment by its id. `reload` and the calls that return one set its attributes."""
 

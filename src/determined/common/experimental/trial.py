@@ -19,6 +19,10 @@ from determined.common.experimental.enums import TrialSortBy as TrialSortBy
 if TYPE_CHECKING:
     from determined.common.experimental import experiment
 
+TrialOrderBy = OrderBy
+"""The older name."""
+
+
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
 """The start of a time; the master validates the rest."""
 

@@ -19,7 +19,15 @@ from determined.common.storage._manifest import (
     parse_manifest,
 )
 from determined.common.storage._threads import Halt, each
+from determined.common.storage.base import Paths, Selector
 from determined.errors import CheckpointStorageError
+
+_MODULE_OF = {
+    "AzureStorageManager": "azure",
+    "CloudStorageManager": "cloud",
+    "GCSStorageManager": "gcs",
+    "S3StorageManager": "s3",
+}
 
 __all__ = [
     "CheckpointStorageError",
@@ -29,7 +37,9 @@ __all__ = [
     "Halt",
     "Manifest",
     "OBJECT_KINDS",
+    "Paths",
     "Progress",
+    "Selector",
     "SharedFSStorageManager",
     "StorageManager",
     "base_path",
@@ -45,3 +55,12 @@ __all__ = [
     "remove_tree",
     "writing",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # The clients of object storage are imported only where it is used.
+    from importlib import import_module
+
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"determined.common.storage.{_MODULE_OF[name]}"), name)

@@ -23,12 +23,12 @@ def detect() -> Accelerators:
     import shutil
 
     if shutil.which("nvidia-smi"):
-        lines = _output(["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader,nounits"])
+        lines = output(["nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader,nounits"])
         uuids = [line.strip() for line in lines.splitlines() if line.strip()]
         if uuids:
             return Accelerators("cuda", uuids)
     if shutil.which("rocm-smi"):
-        uuids = _rocm_uuids(_output(["rocm-smi", "--showid", "--showuniqueid", "--json"]))
+        uuids = _rocm_uuids(output(["rocm-smi", "--showid", "--showuniqueid", "--json"]))
         if uuids:
             return Accelerators("rocm", uuids)
     return Accelerators("cpu", [])
@@ -64,7 +64,7 @@ def describe(env: Mapping[str, str], found: Accelerators) -> None:
     )
 
 
-def _output(command: List[str]) -> str:
+def output(command: List[str]) -> str:
     import subprocess
 
     try:
