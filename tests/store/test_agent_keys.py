@@ -19,6 +19,7 @@ async def test_the_token_of_the_cluster_becomes_the_key_of_each_agent_that_has_j
     async with pool.acquire() as conn:
         # Also what later migrations make.
         await conn.execute("DROP TABLE agent_keys, agent_join_tokens, task_shares")
+        await conn.execute("ALTER TABLE interactive_tasks DROP COLUMN was_shared")
         await conn.execute("UPDATE alembic_version SET version_num = '0047'")
         await conn.execute(
             "INSERT INTO cluster (cluster_id, secret, join_token, created_at) "

@@ -62,6 +62,7 @@ from determined_master.services.catalog import Services
 from determined_master.services.failures import error_of
 from determined_master.services.history.audit import AuditLog
 from determined_master.services.tasks.proxies import Proxies
+from determined_master.services.tasks.shares import TaskShares
 from determined_wire.proto import Endpoint, Message
 from determined_wire.rest.endpoints import ENDPOINTS
 
@@ -102,7 +103,7 @@ class Api:
             LookupError: a route takes a service that is not among `services`.
         """
         self._guard, self._proxies = services[Guard], services[Proxies]
-        self._audit_log = services[AuditLog]
+        self._audit_log, self._task_shares = services[AuditLog], services[TaskShares]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
         self._bodies = bodies or Bodies()
@@ -254,7 +255,12 @@ class Api:
     ) -> None:
         parameters = _parameters(route, values)
         entry = await authenticate(
-            http, parameters["service"], self._proxies, self._authenticator, self._origin
+            http,
+            parameters["service"],
+            self._proxies,
+            self._authenticator,
+            self._origin,
+            self._task_shares,
         )
         if isinstance(entry, Move):
             await _redirect(send, entry.location, entry.cookie)

@@ -12,6 +12,7 @@ from determined_master.api.proxy.routes import find_service
 from determined_master.domain.errors import Unauthenticated
 from determined_master.ports.authentication import Authenticator
 from determined_master.services.tasks.proxies import Proxies, ServiceTarget
+from determined_master.services.tasks.shares import TaskShares
 
 
 async def authenticate(
@@ -20,8 +21,11 @@ async def authenticate(
     proxies: Proxies,
     authenticator: Authenticator,
     origin: ServiceOrigin | None,
+    shares: TaskShares,
 ) -> Entry | Move:
     """Find out who sends a request to a service.
+
+    The own token of a notebook that was never shared admits by itself; that of others does not.
 
     Args:
         http: the request.
@@ -29,11 +33,14 @@ async def authenticate(
         proxies: all services.
         authenticator: knows the tokens of users.
         origin: where browsers open services; None for the master's own origin.
+        shares: of all tasks.
 
     Raises:
         DetError: as `admit_to_service`, `find_service` and `ServiceOrigin.check`.
     """
     target, own_token = find_service(http, proxies, service_id)
+    if target is not None and own_token and await shares.was_shared(target.task_id):
+        own_token = ""
     if origin is not None and origin.is_at(http):
         return await _authenticate_apart(
             http, service_id, target, own_token, authenticator, origin

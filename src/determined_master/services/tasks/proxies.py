@@ -58,6 +58,11 @@ class ServiceTarget(msgspec.Struct, frozen=True):
     """A shell: its owner reaches it, admins do, and users with whom they share it."""
 
     @property
+    def is_shared_by_name(self) -> bool:
+        """Whether its owner decides who else may enter it."""
+        return self.has_own_token or self.has_ssh_keys
+
+    @property
     def where(self) -> str:
         """As users know it."""
         return f"service {self.service_id} (port {self.port.port} of its container)"

@@ -13,8 +13,8 @@ class ServiceAccess:
     """Decides by kind.
 
     A TensorBoard and a page of a trial are open to those who may see the task, other pages to
-    those who may control it. Notebooks and shells are also open to those with whom they are
-    shared; a shell only to these, its owner and admins: whoever knows its key could enter.
+    those who may control it. A notebook and a shell are open to their owner, admins and those
+    with whom they are shared, to nobody else: whoever has copied the token or key could enter.
     """
 
     def __init__(self, proxies: Proxies, guard: Guard, tasks: Tasks, shares: TaskShares) -> None:
@@ -29,9 +29,8 @@ class ServiceAccess:
         action: Action = "read" if target.is_only_shown else "control"
         if await self._can(caller, target, action) and await self._is_admitted(caller, target):
             return
-        is_shared = target.has_own_token or target.has_ssh_keys
         if (
-            is_shared
+            target.is_shared_by_name
             and await self._can(caller, target, "read")
             and await self._shares.lets_in(caller, target.task_id)
         ):
@@ -42,7 +41,7 @@ class ServiceAccess:
         return await self._guard.can(caller, Claim("task", [target.task_id], action, "task"))
 
     async def _is_admitted(self, caller: Caller, target: ServiceTarget) -> bool:
-        """Whether control of the task is enough; for a shell it is not."""
-        if not target.has_ssh_keys or caller.is_admin:
+        """Whether control of the task is enough; for a notebook or a shell it is not."""
+        if not target.is_shared_by_name or caller.is_admin:
             return True
         return await self._tasks.is_owner(caller.user_id, target.task_id)

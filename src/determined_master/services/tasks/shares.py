@@ -58,6 +58,15 @@ class TaskShares:
         async with self._db.acquire() as conn:
             return await rows.has_share(conn, task_id, caller.user_id)
 
+    async def was_shared(self, task_id: str) -> bool:
+        """Whether others than its owner could have copied the own token of a notebook.
+
+        It is then no proof of access any more: the share may be revoked, its holder have left the
+        group or lost the role.
+        """
+        async with self._db.acquire() as conn:
+            return await rows.was_shared(conn, task_id)
+
     async def list_of(self, caller: Caller, task_id: str) -> list[ShareRow]:
         """The users and groups that may enter a task besides its owner.
 

@@ -45,6 +45,12 @@ async def has_share(conn: Conn, task_id: str, user_id: int) -> bool:
     return bool(await conn.fetchval(query, task_id, user_id))
 
 
+async def was_shared(conn: Conn, task_id: str) -> bool:
+    """Whether a task is shared, or was."""
+    query = "SELECT was_shared FROM interactive_tasks WHERE task_id = $1"
+    return bool(await conn.fetchval(query, task_id))
+
+
 async def list_groups_named(conn: Conn, names: Sequence[str]) -> dict[str, int]:
     """The ids of groups by their names, of those that there are."""
     query = "SELECT name, id FROM user_groups WHERE name = ANY ($1)"
@@ -60,6 +66,7 @@ async def insert_shares(
 ) -> None:
     """Let users and groups in; those who may enter already stay as they are."""
     query = """
+        WITH mark AS (UPDATE interactive_tasks SET was_shared = true WHERE task_id = $1)
         INSERT INTO task_shares (task_id, user_id, group_id, shared_by, shared_at)
         SELECT $1::text, u, NULL::int, $4::int, $5::timestamptz FROM unnest($2::int[]) u
          UNION ALL
