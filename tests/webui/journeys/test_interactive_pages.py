@@ -35,6 +35,33 @@ def state(cluster: Cluster, kind: str, task: str) -> str:
     return str(cluster.get(f"/api/v1/{kind}s/{task}")[kind]["state"]).removeprefix("STATE_")
 
 
+def test_a_notebook_is_shared_and_the_share_taken_back(
+    place: Place, path: str, admin: Any
+) -> None:
+    _, changes = gate(place.cluster)  # it waits, and nobody opens it
+    changes["environment"]["environment_variables"].append(f"PATH={path}")
+    name = new_name("lent")
+    config = {"description": name, "resources": {"slots": 0}, **changes}
+    body = {"config": config, "workspaceId": place.workspace}
+    task = place.cluster.post("/api/v1/notebooks", body)["notebook"]["id"]
+
+    def users() -> list[str]:
+        shares = place.cluster.get(f"/api/v1/tasks/{task}/shares")["shares"]
+        return [share["username"] for share in shares]
+
+    page: Page = admin.goto(f"/tasks?workspace={place.workspace}")
+    dialog = page.get_by_role("dialog", name=f"Share notebook {name}")
+    for expected in (["determined"], []):
+        act_on(page, name, "Share")
+        dialog.get_by_label("determined", exact=True).set_checked(bool(expected))
+        dialog.get_by_role("button", name="Save").click()
+        expect(dialog).to_have_count(0)
+        assert users() == expected
+    act_on(page, name, "Share")
+    expect(dialog.get_by_label("determined", exact=True)).not_to_be_checked()
+    dialog.get_by_role("button", name="Cancel").click()
+
+
 def test_a_notebook_is_waited_for_shown_in_a_frame_and_killed(
     place: Place, path: str, admin: Any
 ) -> None:

@@ -164,6 +164,11 @@ export function hasPage(kind: string): boolean {
   return kind === "notebook" || kind === "tensorboard";
 }
 
+/** Notebooks and shells are entered by those with whom their owner shares them. */
+export function isShared(kind: string): boolean {
+  return kind === "notebook" || kind === "shell";
+}
+
 /** How to reach a task from a terminal. */
 export function connectCommand({ kind, id }: Pick<InteractiveTask, "kind" | "id">): string {
   if (kind === "shell") return `det shell open ${id}`;

@@ -7,16 +7,16 @@ import styles from "./Admin.module.css";
 const MANY = 8;
 
 /** Some of a list of users, groups or roles; a long list has a filter. */
-export function Choices({
+export function Choices<Id extends number | string>({
   legend,
   options,
   chosen,
   onChosen,
 }: {
   legend: string;
-  options: { id: number; label: string }[];
-  chosen: ReadonlySet<number>;
-  onChosen(next: Set<number>): void;
+  options: { id: Id; label: string }[];
+  chosen: ReadonlySet<Id>;
+  onChosen(next: Set<Id>): void;
 }) {
   const [text, setText] = useState("");
   const shown = options.filter((each) => each.label.toLowerCase().includes(text.trim().toLowerCase()));

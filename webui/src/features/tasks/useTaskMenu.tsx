@@ -2,21 +2,25 @@ import { useCallback, useState } from "react";
 
 import { useRights } from "@/data/permissions/permissions";
 import { rules } from "@/data/rules";
+import { useUser } from "@/data/session";
 import { isFinished } from "@/data/states";
-import { connectCommand, hasPage, type InteractiveTask } from "@/data/tasks";
+import { connectCommand, hasPage, isShared, type InteractiveTask } from "@/data/tasks";
 import { toast } from "@/ui/feedback/toast";
 import type { MenuEntry } from "@/ui/overlay/Menu";
 import { copyText } from "@/ui/text/Copy";
 
 import { ConnectDialog } from "./ConnectDialog";
 import { refusalOf } from "./eligible";
+import { ShareDialog } from "./ShareDialog";
 import { useTaskActs } from "./useTaskActs";
 
 /** The acts of a task, and the dialog that one of them opens. */
 export function useTaskMenu() {
   const act = useTaskActs();
   const { mayAny } = useRights();
+  const user = useUser();
   const [connected, setConnected] = useState<InteractiveTask>();
+  const [shared, setShared] = useState<InteractiveTask>();
   const menuOf = useCallback(
     (task: InteractiveTask): MenuEntry[] => {
       const ended = isFinished(task.state);
@@ -39,6 +43,9 @@ export function useTaskMenu() {
           disabledReason: ended ? "The task has ended." : undefined,
           onSelect: () => setConnected(task),
         },
+        isShared(task.kind) &&
+          !ended &&
+          (user.admin || task.userId === user.id) && { label: "Share …", icon: "users", onSelect: () => setShared(task) },
         isMine && "separator",
         isMine &&
           Boolean(task.generic) &&
@@ -54,7 +61,12 @@ export function useTaskMenu() {
         },
       ];
     },
-    [act, mayAny],
+    [act, mayAny, user],
   );
-  return { menuOf, dialog: connected && <ConnectDialog task={connected} onClose={() => setConnected(undefined)} /> };
+  const dialog = shared ? (
+    <ShareDialog task={shared} onClose={() => setShared(undefined)} />
+  ) : (
+    connected && <ConnectDialog task={connected} onClose={() => setConnected(undefined)} />
+  );
+  return { menuOf, dialog };
 }
