@@ -20,6 +20,22 @@ MAX_MODULE_LINES = 600
 MAX_MEDIAN_LINES = 150
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 7
+MAX_COMPLEXITY = 10
+"""Of a function of the domain: its branches, loops, conditions and cases, plus one."""
+SIMPLE = ("schedule",)
+"""Packages of the domain without an exception."""
+MAX_COMPLEX = 45
+"""Functions of other packages of the domain that are more complex. It only shrinks."""
+BRANCHES = (
+    ast.If,
+    ast.IfExp,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ExceptHandler,
+    ast.Assert,
+    ast.match_case,
+)
 
 
 def modules() -> Iterator[Path]:
@@ -85,6 +101,58 @@ def test_no_function_of_master_and_agent_has_more_than_7_parameters() -> None:
             if count > MAX_PARAMETERS:
                 wide.append(f"{path.relative_to(ROOT)}:{f.name} has {count}")
     assert wide == []
+
+
+def complexity(function: ast.AST) -> int:
+    """The number of branches of a function, plus one; functions inside it count apart."""
+    count, nodes = 1, list(ast.iter_child_nodes(function))
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, BRANCHES):
+            count += 1
+        elif isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += 1 + len(node.ifs)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            nodes.extend(ast.iter_child_nodes(node))
+    return count
+
+
+def complex_functions() -> Iterator[tuple[str, str]]:
+    """The packages and names of functions of the domain that are too complex."""
+    domain = ROOT / "src/determined_master/domain"
+    for path in sorted(domain.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_function and complexity(node) > MAX_COMPLEXITY:
+                where = path.relative_to(domain)
+                yield where.parts[0], f"{where}:{node.name} has {complexity(node)}"
+
+
+def test_functions_of_the_scheduler_are_simple() -> None:
+    assert [name for package, name in complex_functions() if package in SIMPLE] == []
+
+
+def test_no_more_functions_of_the_domain_are_complex() -> None:
+    names = [name for package, name in complex_functions() if package not in SIMPLE]
+    assert len(names) <= MAX_COMPLEX, names
+
+
+@pytest.mark.parametrize(
+    ("code", "branches"),
+    [
+        ("return 1", 1),
+        ("if a and b or c: return 1", 4),
+        ("return [x if x else 0 for x in y if x]", 4),
+        ("def inside():\n  if a: pass", 1),
+    ],
+)
+def test_complexity_counts_branches_conditions_and_comprehensions(
+    code: str, branches: int
+) -> None:
+    body = "\n".join(f"  {line}" for line in code.splitlines())
+    assert complexity(ast.parse(f"def f():\n{body}").body[0]) == branches
 
 
 def test_nothing_follows_what_a_program_runs() -> None:

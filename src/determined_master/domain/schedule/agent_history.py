@@ -53,11 +53,7 @@ def record_of_agent(agent_id: str, views: Iterable[PoolView], since: datetime) -
     closed: list[Holding] = []
     for view in views:
         at = max(view.now, since)
-        moment = _moment(at, next((a for a in view.agents if a.id == agent_id), None))
-        if moments and moments[-1].at == at:
-            moments.pop()
-        if not moments or _differs(moments[-1], moment):
-            moments.append(moment)
+        _note(moments, _moment(at, _agent(view, agent_id)))
         held = _held(agent_id, view)
         for allocation_id in [i for i in open_ if i not in held]:
             ended = open_.pop(allocation_id)
@@ -67,6 +63,18 @@ def record_of_agent(agent_id: str, views: Iterable[PoolView], since: datetime) -
             open_.setdefault(allocation_id, Holding(allocation_id, slots, at))
     holdings = sorted([*closed, *open_.values()], key=lambda one: (one.since, one.allocation_id))
     return AgentRecord(tuple(moments), tuple(holdings))
+
+
+def _agent(view: PoolView, agent_id: str) -> AgentView | None:
+    return next((a for a in view.agents if a.id == agent_id), None)
+
+
+def _note(moments: list[AgentMoment], moment: AgentMoment) -> None:
+    """Add a moment; it replaces the one of the same instant."""
+    if moments and moments[-1].at == moment.at:
+        moments.pop()
+    if not moments or _differs(moments[-1], moment):
+        moments.append(moment)
 
 
 def _moment(at: datetime, agent: AgentView | None) -> AgentMoment:

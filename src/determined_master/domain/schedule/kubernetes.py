@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from determined_master.domain.schedule.plan import Draining, Leaving, Plan
-from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
+from determined_master.domain.schedule.view import AgentView, PoolView, RequestView, RunningView
 
 
 def as_agents(view: PoolView) -> PoolView:
@@ -30,27 +30,21 @@ def as_agents(view: PoolView) -> PoolView:
     if sign == 1 and not parts:
         return view
     held = {id: [len(p.free_slots) for p in own] for id, own in parts.items()}
+
+    def split_request(one: RequestView) -> RequestView:
+        excluded = _excluded(one.excluded_agents, parts)
+        return replace(one, priority=sign * one.priority, excluded_agents=excluded)
+
+    def split_running(one: RunningView) -> RunningView:
+        slots = tuple(p for id, n in one.slots_by_agent for p in _pieces(id, n, parts, held))
+        # Which nodes its next pod could use is not known yet.
+        return replace(one, priority=sign * one.priority, is_returning=False, slots_by_agent=slots)
+
     return replace(
         view,
         agents=tuple(part for a in view.agents for part in parts.get(a.id, (a,))),
-        pending=tuple(
-            replace(
-                r, priority=sign * r.priority, excluded_agents=_excluded(r.excluded_agents, parts)
-            )
-            for r in view.pending
-        ),
-        running=tuple(
-            replace(
-                r,
-                priority=sign * r.priority,
-                # Which nodes its next pod could use is not known yet.
-                is_returning=False,
-                slots_by_agent=tuple(
-                    piece for id, n in r.slots_by_agent for piece in _pieces(id, n, parts, held)
-                ),
-            )
-            for r in view.running
-        ),
+        pending=tuple(map(split_request, view.pending)),
+        running=tuple(map(split_running, view.running)),
         rules=replace(view.rules, type="priority") if sign == -1 else view.rules,
         is_sorted=False,
         jobs=None,

@@ -78,18 +78,23 @@ def moved_ahead(members: Sequence[RequestView], waiting: Sequence[RequestView]) 
     for n, request in enumerate(members):
         if since[begin] < request.requested_at:
             end = bisect_left(since, request.requested_at, begin)
-            jumps = [r for r in drawn[begin:end] if r.allocation_id not in served]
+            jumps = _others(drawn[begin:end], served)
             order += jumps
-            early.update([r.allocation_id for r in jumps])
-            served.update([r.allocation_id for r in jumps])
+            ids = [r.allocation_id for r in jumps]
+            early.update(ids)
+            served.update(ids)
             begin = end
             if begin == len(drawn):
-                order += [r for r in members[n:] if r.allocation_id not in served]
+                order += _others(members[n:], served)
                 break
         if request.allocation_id not in served:
             served.add(request.allocation_id)
             order.append(request)
     return QueueOrder(order, frozenset(early))
+
+
+def _others(requests: Sequence[RequestView], served: set[str]) -> list[RequestView]:
+    return [r for r in requests if r.allocation_id not in served]
 
 
 def between(ahead: Position | None, behind: Position | None) -> Decimal:

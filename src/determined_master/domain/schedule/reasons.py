@@ -33,17 +33,14 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
             return f"waits for resources of its pod: {wait.detail}"
         case NoDomain():
             return wait.detail
-        case Impossible() if view.rules.queue:
-            return kubernetes.impossible(request, view) or "cannot be split into pods"
-        case Impossible() if request.unfit and not open_to(Demand.of(request), view.agents):
-            return (
-                f"no node of pool {view.pool!r} can run its pod{_shut(view.agents)}: "
-                f"{request.unfit}; change environment.pod_spec, or the nodes"
-            )
         case Impossible():
-            text = _impossible(view, request)
+            return _impossible(view, request)
         case _:
-            text = _for_slots(view, request, wait)
+            return _with_nodes(_for_slots(view, request, wait), request)
+
+
+def _with_nodes(text: str, request: RequestView) -> str:
+    """The text with what excludes nodes for the request."""
     return f"{text}; {request.unfit}" if request.unfit else text
 
 
@@ -169,12 +166,21 @@ def _none_open(demand: Demand, pool: str, agents: Sequence[AgentView], noun: str
 
 def _impossible(view: PoolView, request: RequestView) -> str:
     demand, machines = Demand.of(request), view.rules.machines
+    if view.rules.queue:
+        return kubernetes.impossible(request, view) or "cannot be split into pods"
+    if request.unfit and not open_to(demand, view.agents):
+        return (
+            f"no node of pool {view.pool!r} can run its pod{_shut(view.agents)}: "
+            f"{request.unfit}; change environment.pod_spec, or the nodes"
+        )
     if machines and machines.may_hold(demand.slots, is_single_node=demand.is_single_node):
         places = count(demand.slots) if demand.slots else "a place"
-        return f"waits for {places} on machines that pool {view.pool!r} starts on demand"
-    return kubernetes.impossible(request, view) or impossible(
+        text = f"waits for {places} on machines that pool {view.pool!r} starts on demand"
+        return _with_nodes(text, request)
+    text = kubernetes.impossible(request, view) or impossible(
         demand, view.pool, view.agents, noun=_noun(view)
     )
+    return _with_nodes(text, request)
 
 
 def _noun(view: PoolView) -> str:

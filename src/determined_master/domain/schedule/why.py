@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -18,7 +18,13 @@ from determined_master.domain.schedule.plan import (
     Plan,
     Wait,
 )
-from determined_master.domain.schedule.view import PAST, PoolView, RequestView, RunningView
+from determined_master.domain.schedule.view import (
+    PAST,
+    AgentView,
+    PoolView,
+    RequestView,
+    RunningView,
+)
 
 MAX_AHEAD = 10
 MAX_NEXT = 5
@@ -124,11 +130,7 @@ def explain(
         waits_since=request.requested_at,
         free_slots=free,
         largest_hole=hole,
-        free=tuple(
-            Free(a.id, len(a.free_slots), a.slots)
-            for a in sorted(usable, key=lambda a: (-len(a.free_slots), a.id))
-            if a.free_slots
-        ),
+        free=_free(usable),
         ahead_count=len(ahead),
         ahead=tuple(ahead[:MAX_AHEAD]),
         next=_next(view, ends or {}),
@@ -143,33 +145,37 @@ def _is_for_slots(request: RequestView, wait: Wait) -> bool:
 
 def smaller(view: PoolView, request: RequestView) -> int | None:
     """The largest smaller number of slots with which the request would have started at once."""
-    if request.slots <= 1:
+    free = [len(a.free_slots) for a in reasons.open_to(Demand.of(request), view.agents)]
+    if request.slots <= 1 or not any(free):
         return None
-    free = sorted(
-        (len(a.free_slots) for a in reasons.open_to(Demand.of(request), view.agents)), reverse=True
-    )
-    if not free or not free[0]:
-        return None
-    sizes = {f for f in free if f} | {1}
-    sizes |= {f * free.count(f) for f in set(free) if f and not request.is_single_node}
-    asks = sorted((s for s in sizes if s < request.slots), reverse=True)
-    for slots in asks[:MAX_ASKS]:
-        others = tuple(r for r in view.pending if r is not request)
-        made = planner.plan(view.with_pending((*others, replace(request, slots=slots))))
-        if any(s.allocation_id == request.allocation_id for s in made.starts):
-            return slots
-    return None
+    sizes = {1, *free}
+    if not request.is_single_node:
+        sizes |= {size * free.count(size) for size in free}
+    asks = sorted((size for size in sizes if 0 < size < request.slots), reverse=True)
+    return next((slots for slots in asks[:MAX_ASKS] if _would_start(view, request, slots)), None)
+
+
+def _would_start(view: PoolView, request: RequestView, slots: int) -> bool:
+    """Whether a request would start at once with another number of slots."""
+    others = (r for r in view.pending if r is not request)
+    plan = planner.plan(view.with_pending((*others, replace(request, slots=slots))))
+    return any(s.allocation_id == request.allocation_id for s in plan.starts)
+
+
+def _free(agents: Sequence[AgentView]) -> tuple[Free, ...]:
+    ordered = sorted(agents, key=lambda a: (-len(a.free_slots), a.id))
+    return tuple(Free(a.id, len(a.free_slots), a.slots) for a in ordered if a.free_slots)
 
 
 def _ahead(view: PoolView, plan: Plan, request: RequestView, number: int) -> list[Ahead]:
     """The waiting requests of its kind that come before it, the nearest first."""
-    known = {r.allocation_id: r for r in view.pending}
-    found = []
+    requests = {r.allocation_id: r for r in view.pending}
+    ahead = []
     for wait in reversed(plan.waits[:number]):
-        other = known[wait.allocation_id]
+        other = requests[wait.allocation_id]
         if (other.slots > 0) is (request.slots > 0) and not isinstance(wait, _OUTSIDE):
-            found.append(Ahead(other.allocation_id, other.job_id, other.slots, other.priority))
-    return found
+            ahead.append(Ahead(other.allocation_id, other.job_id, other.slots, other.priority))
+    return ahead
 
 
 def _next(view: PoolView, ends: Mapping[str, datetime]) -> tuple[Next, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import msgspec
@@ -21,8 +21,9 @@ from determined_master.domain.schedule.plan import (
     OverShare,
     Plan,
     Start,
+    Wait,
 )
-from determined_master.domain.schedule.view import AgentView, PoolView
+from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 
 ASKED_AFTER = timedelta(seconds=10)
 """A request waits this long before nodes are asked for: slots often become free at once."""
@@ -62,21 +63,28 @@ def unmet_demand(
     asking: dict[str, tuple[int, ...]] = {}
     left = most_pods
     for wait in plan.waits:
-        request = requests.get(wait.allocation_id)
-        if request is None or not isinstance(wait, ROOM_HELPS):
-            continue
-        if view.now - request.requested_at < ASKED_AFTER:
-            continue
-        most, is_single_node = view.rules.max_slots_per_pod, request.is_single_node
-        slots = split(request.slots, most, is_single_node=is_single_node)
+        slots = _pods_to_ask(wait, requests, view)
         if slots is not None and len(slots) <= left:
             left -= len(slots)
-            asking[request.allocation_id] = slots
+            asking[wait.allocation_id] = slots
     if not asking:
         return ()
     pending = tuple(requests[allocation_id] for allocation_id in asking)
     room = _Room(view.with_pending(pending), plan.starts, given)
     return tuple(PodDemand(id, slots, room.take(id, slots)) for id, slots in asking.items())
+
+
+def _pods_to_ask(
+    wait: Wait, requests: Mapping[str, RequestView], view: PoolView
+) -> tuple[int, ...] | None:
+    """The slots of each pod of a request that waits for nodes for long enough."""
+    request = requests.get(wait.allocation_id)
+    if request is None or not isinstance(wait, ROOM_HELPS):
+        return None
+    if view.now - request.requested_at < ASKED_AFTER:
+        return None
+    most = view.rules.max_slots_per_pod
+    return split(request.slots, most, is_single_node=request.is_single_node)
 
 
 class _Room:

@@ -17,7 +17,7 @@ from determined_master.domain.schedule.ordering import queue_key
 from determined_master.domain.schedule.plan import Plan, Start
 from determined_master.domain.schedule.view import AgentView, PoolView, RequestView
 
-MOST = 50
+MAX_COMPARED = 50
 """Requests of one plan that each get a comparison of domains. A later one gets the domain of an
 equal one before it, and its own comparison in a later plan."""
 
@@ -96,23 +96,28 @@ def narrow_all(view: PoolView, preferences: Mapping[str, Wish]) -> dict[str, Can
         view: a pool.
         wishes: by allocation.
     """
-    found: dict[str, CandidateNodes] = {}
+    candidates: dict[str, CandidateNodes] = {}
     agents = {a.id: a for a in view.agents}
-    wanting = [r for r in view.pending if r.allocation_id in preferences and _is_spread(r, view)]
+    spread = [r for r in view.pending if r.allocation_id in preferences and _is_spread(r, view)]
     equal: dict[tuple[int, frozenset[str], int], CandidateNodes] = {}
-    for number, request in enumerate(sorted(wanting, key=lambda r: queue_key(r, view.rules))):
+    for number, request in enumerate(sorted(spread, key=lambda r: queue_key(r, view.rules))):
         wish = preferences[request.allocation_id]
         kind = request.slots, request.excluded_agents, id(wish)
-        if number >= MOST and kind in equal:
-            found[request.allocation_id] = equal[kind]
+        if number >= MAX_COMPARED and kind in equal:
+            candidates[request.allocation_id] = equal[kind]
             continue
         now = replace(view, agents=tuple(agents.values()))
-        made = found[request.allocation_id] = equal[kind] = narrow(now, request, wish)
-        start = _start(now, request, made.excluded) if made.fits_now else None
-        for agent_id, slots in start.placement if start else ():
-            left = tuple(s for s in agents[agent_id].free_slots if s not in slots)
-            agents[agent_id] = replace(agents[agent_id], free_slots=left)
-    return found
+        nodes = candidates[request.allocation_id] = equal[kind] = narrow(now, request, wish)
+        if nodes.fits_now:
+            _take(agents, _start(now, request, nodes.excluded))
+    return candidates
+
+
+def _take(agents: dict[str, AgentView], start: Start | None) -> None:
+    """Count the slots of a start as used."""
+    for agent_id, slots in start.placement if start else ():
+        free = tuple(s for s in agents[agent_id].free_slots if s not in slots)
+        agents[agent_id] = replace(agents[agent_id], free_slots=free)
 
 
 def narrow(view: PoolView, request: RequestView, wish: Wish) -> CandidateNodes:
@@ -134,8 +139,13 @@ def narrow(view: PoolView, request: RequestView, wish: Wish) -> CandidateNodes:
     if now:
         best = min(now, key=lambda name: (_free(groups[name]), name))
         return _only(best, groups, view, fits_now=True)
-    if not wish.is_required:
-        return ANYWHERE
+    return _later(view, request, wish, groups) if wish.is_required else ANYWHERE
+
+
+def _later(
+    view: PoolView, request: RequestView, wish: Wish, groups: Mapping[str, list[AgentView]]
+) -> CandidateNodes:
+    """The domain for which a request waits."""
     able = [name for name, own in groups.items() if _fits(view, request, map(_emptied, own))]
     if not able:
         return CandidateNodes(impossible=_too_small(request, view, wish, groups))
@@ -174,20 +184,20 @@ def wait_texts(
     candidates: Mapping[str, CandidateNodes],
 ) -> dict[str, str]:
     """What requirements add to the reasons of waits."""
-    found = {}
+    texts = {}
     for request in requests:
         id = request.allocation_id
         if id in candidates and preferences[id].is_required and candidates[id].domain:
             domain = f"{preferences[id].kind}, {candidates[id].domain}"
             text = f"all of its pods must be in one {domain} is next"
-            found[id] = f"{request.unfit}; {text}" if request.unfit else text
-    return found
+            texts[id] = f"{request.unfit}; {text}" if request.unfit else text
+    return texts
 
 
 def required_ones(
     candidates: Mapping[str, CandidateNodes], preferences: Mapping[str, Wish]
 ) -> dict[str, CandidateNodes]:
-    """Those of requirements: preferences exclude nothing for good."""
+    """Those of requirements: preferences exclude nothing permanently."""
     return {id: one for id, one in candidates.items() if preferences[id].is_required}
 
 

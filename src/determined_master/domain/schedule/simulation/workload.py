@@ -127,14 +127,18 @@ class _Reader:
         for task in (self._pending | self._running) - pending.keys() - running.keys():
             self._seen[task].is_open = False
         self._pending, self._running = set(pending), set(running)
-        for agent in view.agents:
-            known = self._agents.get(agent.id)
-            if agent.slots and (known is None or known.slots < agent.slots):
-                self._agents[agent.id] = agent
+        self._note_agents(view)
         self._held = sum(r.slots for r in running.values())
         self._there = sum(a.slots for a in view.agents)
         self._preemptions += len(plan.preemptions)
         self._rules = view.rules
+
+    def _note_agents(self, view: PoolView) -> None:
+        """Note each agent at its largest."""
+        for agent in view.agents:
+            before = self._agents.get(agent.id)
+            if agent.slots and (before is None or before.slots < agent.slots):
+                self._agents[agent.id] = agent
 
     def result(self) -> Recorded | None:
         if self._begin is None:

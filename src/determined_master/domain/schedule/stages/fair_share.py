@@ -14,6 +14,8 @@ Source: scheduling-and-provisioning b.2.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 
 from determined_master.domain.schedule.fitting import Demand, demand_of
 from determined_master.domain.schedule.jobs import job_view, jobs_of
@@ -22,6 +24,7 @@ from determined_master.domain.schedule.plan import Impossible
 from determined_master.domain.schedule.stages.planning import Planning, Turn
 from determined_master.domain.schedule.stages.shares import Share, fill
 from determined_master.domain.schedule.view import (
+    AgentView,
     DemandKey,
     JobView,
     PoolView,
@@ -29,6 +32,7 @@ from determined_master.domain.schedule.view import (
     RunningView,
 )
 
+_id_of = attrgetter("allocation_id")
 Jobs = Mapping[str, JobView]
 
 
@@ -56,10 +60,11 @@ def _possible(planning: Planning, jobs: Sequence[JobView]) -> Sequence[JobView]:
     unservable = {d for d in demands if not planning.capacity.could_hold(Demand(*d))}
     if not unservable:
         return jobs
-    never = [r for job in jobs for r in job.pending if demand_of(r) in unservable]
-    ordered = sorted(never, key=age_key)
-    planning.waits += [Impossible(r.allocation_id) for r in ordered]
-    return [reduced for job in jobs if (reduced := _without(job, unservable)) is not None]
+    requests = chain.from_iterable(job.pending for job in jobs)
+    never = sorted((r for r in requests if demand_of(r) in unservable), key=age_key)
+    planning.waits += map(Impossible, map(_id_of, never))
+    servable = (_without(job, unservable) for job in jobs)
+    return list(filter(None, servable))
 
 
 def _without(job: JobView, unservable: Collection[DemandKey]) -> JobView | None:
@@ -128,14 +133,16 @@ def _claim(job: JobView) -> Share:
 def _slots(view: PoolView, jobs: Iterable[JobView]) -> int:
     """Slots of agents that accept work, and used slots of those that do not."""
     open_agents = [agent for agent in view.agents if agent.is_accepting]
-    slots = sum([a.slots for a in open_agents])
-    slots += sum([n for a in open_agents if a.shut for _, n in a.shut])
+    slots = sum([a.slots for a in open_agents]) + sum(map(_shut, open_agents))
     accepting = {agent.id for agent in open_agents}
-    for job in jobs:
-        if not accepting.issuperset(job.agents):
-            slots += sum([_slots_elsewhere(r, accepting) for r in job.running if not r.is_gone])
-    return slots
+    elsewhere = [job for job in jobs if not accepting.issuperset(job.agents)]
+    return slots + sum([_slots_elsewhere(job, accepting) for job in elsewhere])
 
 
-def _slots_elsewhere(one: RunningView, accepting: Collection[str]) -> int:
-    return sum([n for agent_id, n in one.slots_by_agent if agent_id not in accepting])
+def _shut(agent: AgentView) -> int:
+    return sum([count for _, count in agent.shut]) if agent.shut else 0
+
+
+def _slots_elsewhere(job: JobView, accepting: Collection[str]) -> int:
+    parts = [part for one in job.running if not one.is_gone for part in one.slots_by_agent]
+    return sum([n for agent_id, n in parts if agent_id not in accepting])

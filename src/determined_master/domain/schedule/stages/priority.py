@@ -58,12 +58,16 @@ def _turn(planning: Planning, members: list[RequestView]) -> Turn:
         return Turn(requests=members)
     demands = map(Demand._make, set(map(demand_of, members)))
     unservable = {d for d in demands if not planning.capacity.could_hold(d)}
-    never = _among(members, unservable)
-    servable = [r for r in members if demand_of(r) not in unservable] if never else members
-    starving = [r for r in starving if demand_of(r) not in unservable] if never else starving
-    requests, early = moved_ahead(servable, starving)
+    servable, never = _divided(members, unservable)
+    requests, early = moved_ahead(servable, _divided(starving, unservable)[0])
     return Turn(requests=requests + never, is_aged=early)
 
 
-def _among(members: Sequence[RequestView], demands: set[Demand]) -> list[RequestView]:
-    return [r for r in members if demand_of(r) in demands] if demands else []
+def _divided(
+    members: list[RequestView], unservable: set[Demand]
+) -> tuple[list[RequestView], list[RequestView]]:
+    """The members with other demands, and those with these."""
+    if not unservable:
+        return members, []
+    never = [r for r in members if demand_of(r) in unservable]
+    return [r for r in members if demand_of(r) not in unservable], never
