@@ -94,7 +94,7 @@ def _error_text(error: Exception) -> str:
 
 async def _run(chosen: settings.Settings) -> None:
     if chosen.command == "restore":
-        read_manifest(Path(chosen.directory))  # before a database is created in vain
+        read_manifest(Path(chosen.directory))  # before a database is created
     async with database.database(chosen) as address:
         if chosen.command == "run":
             await _serve(chosen, address)

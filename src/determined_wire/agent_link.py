@@ -32,7 +32,7 @@ Name = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028
 """An id or another text of one line: it becomes a key, a column and a field of a log line."""
 Secret = Annotated[str, Meta(max_length=1024)]
 Text = Annotated[str, Meta(max_length=65_536)]
-"""For people, of several lines."""
+"""A text of several lines for users."""
 Number = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
 Microseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_US)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]

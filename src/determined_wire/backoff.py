@@ -31,7 +31,7 @@ class Backoff(msgspec.Struct, Generic[Pause], frozen=True):
     jitter: float = 0.0
 
     def after(self, failures: int, random: float = 1.0) -> Pause:
-        """The pause after so many failures in a row, at least 1.
+        """The pause after a number of failures in a row, at least 1.
 
         Args:
             random: a number in [0, 1); needed with a jitter only.

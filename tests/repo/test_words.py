@@ -38,6 +38,21 @@ UNPLAIN = {
     r"(?=[a-z])[^.?]*?\b(?:is|are|goes|has|have|may|was|were|does|do|can|must)\b(?![^.]*\?)",
 }
 """Patterns of sentences that need two readings, by what to write instead."""
+UNCLEAR = {
+    "the number, or the name of the parameter": (
+        r"\bso (?:many|long|few)\b(?! (?:as|that)\b)",
+        16,
+    ),
+    "which state, or leave it out": (r"\bas (?:it|they) (?:is|are|was|were|comes?|came)\b", 105),
+    "is not, or no X has": (r"\b(?:is|are|was|were) none of\b(?! (?:them|these|those|its)\b)", 2),
+    "own, private or separate": (r"\bof (?:its|their) own\b", 145),
+    "since, until then or during it": (r"\b[Mm]eanwhile\b", 6),
+    "without effect": (r"\bin vain\b", 0),
+    "permanently": (r"(?<!searches )\bfor good\b", 8),
+    "in messages, in words or for users": (r"\b[Ff]or people\b", 3),
+}
+"""What to write instead of words with several meanings, their pattern, and how many may be left.
+The numbers only shrink."""
 UNPLAIN_TITLE = re.compile(
     r"test_(?:what|who|whom|whose|whoever|whatever)_|\w*_(?:told(?!_to)|tells?|anew|go(?:es)?_on)(?:_|$)"
 )
@@ -179,6 +194,23 @@ def test_the_prose_of_the_code_is_plain(house: str) -> None:
         if (faults := unplain(prose_of_module(path)))
     }
     assert found == {}
+
+
+@pytest.fixture(scope="module")
+def all_prose() -> str:
+    """All prose of sources and pages."""
+    pages = [page for name in PLAIN_PAGES for page in sorted(ROOT.glob(name))]
+    lines = [line for page in pages for _, line in prose_of_page(page)]
+    for house in PLAIN_SOURCES:
+        lines += [line for path in modules(house) for _, line in prose_of_module(path)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("instead", UNCLEAR)
+def test_no_more_words_have_several_meanings(instead: str, all_prose: str) -> None:
+    pattern, limit = UNCLEAR[instead]
+    count = len(re.findall(pattern, all_prose))
+    assert count <= limit, f"write {instead}"
 
 
 @pytest.mark.parametrize(

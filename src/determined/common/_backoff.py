@@ -17,7 +17,7 @@ class Backoff(NamedTuple):
     longest: float
 
     def after(self, failures: int) -> float:
-        """The pause after so many failures in a row, at least 1."""
+        """The pause after a number of failures in a row, at least 1."""
         doublings = min(max(failures - 1, 0), _MAX_DOUBLINGS)
         return float(min(self.first * 2**doublings, self.longest))
 

@@ -225,7 +225,7 @@ class CheckpointContext:
     def delete(self, storage_id: str) -> None:
         """Delete a checkpoint's files, and report the remaining ones to the master.
 
-        The deletion is reported before the first file is removed. If this run is killed meanwhile,
+        The deletion is reported before the first file is removed. If this run is killed then,
         the next one does not resume from an incomplete checkpoint. The call may be repeated: a
         checkpoint whose files are gone counts as deleted.
 

@@ -31,7 +31,7 @@ def read_pid_server_addr(addr: str) -> Address:
     """Parse an address: a path (with a slash), `host:port`, or a port.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is of another kind.
     """
     if "/" in addr:
         return addr

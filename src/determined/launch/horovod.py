@@ -44,7 +44,7 @@ def run_command(
     optimizations: Dict[str, Any],
     options: List[str],
 ) -> List[str]:
-    """The horovodrun command for so many ranks on each host."""
+    """The horovodrun command for a number of ranks on each host."""
     return [
         "horovodrun",
         *("-np", str(sum(counts))),

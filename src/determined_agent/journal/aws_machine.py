@@ -21,7 +21,7 @@ def this_machine(env: Mapping[str, str]) -> AwsMachine:
     """The machine that this runs on.
 
     Raises:
-        CannotStart: it is none of EC2, or its metadata service does not answer.
+        CannotStart: it is not one of EC2, or its metadata service does not answer.
     """
     item = "dynamic/instance-identity/document"
     try:

@@ -62,7 +62,7 @@ class MasterUnreachable(Exception):
 
 
 class JoinRefused(Exception):
-    """The master refuses this agent for good; the text gives the reason and the remedy."""
+    """The master refuses this agent permanently; the text gives the reason and the remedy."""
 
     def __init__(self, reason: str, unwanted: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
@@ -214,7 +214,7 @@ class MasterLink:
                     self._is_up.clear()
                     self._socket = None
                     handler.disconnected()
-        except (TlsFileError, JoinTokenError) as error:  # files may be renewed meanwhile
+        except (TlsFileError, JoinTokenError) as error:  # files may be renewed until then
             raise _ConnectionFailed(str(error)) from error
         except (OSError, InvalidHandshake, ConnectionClosed, EOFError) as error:
             tls_error = tls_error_text(error, self._settings)

@@ -88,7 +88,7 @@ def join_token(settings: Settings, *, is_needed: bool) -> str:
             f"join_token_file {file} cannot be read: {error.strerror}; name a "
             "file that the agent may read, with the output of `det -u admin agent token`"
         ) from error
-    # The file may be about to be written. Without a token the master would refuse for good.
+    # The file may be about to be written. Without a token the master would refuse it permanently.
     if not token and is_needed:
         raise JoinTokenError(
             f"join_token_file {file} is empty; write the output of `det -u admin agent token` "

@@ -34,7 +34,7 @@ def kill_below(root: int) -> None:
 
 
 def kill_all(find: Callable[[], list[int]], spare: int = 0) -> None:
-    """Kill processes that may fork meanwhile.
+    """Kill processes that may fork at any time.
 
     All of them are stopped before any is killed: processes that replace each killed one would
     outrun single signals, and stopped processes cannot fork. Whole process groups are stopped,

@@ -42,7 +42,7 @@ class NodesAsked(msgspec.Struct, frozen=True, kw_only=True):
     """How many pods stand for pods of the task, and count in the quota of its namespace."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
-        """For people who wait; empty when there is nothing to say."""
+        """For users who wait; empty when there is nothing to say."""
         question = (
             f"the cluster was asked for nodes for it at {self.at:%H:%M:%S} UTC" if self.at else ""
         )
@@ -100,7 +100,7 @@ class ClusterTrouble(msgspec.Struct, frozen=True):
     """In the words of the API server, for admins."""
 
     def sentence(self, *, for_admin: bool = False) -> str:
-        """For people who wait."""
+        """For users who wait."""
         more = f": {self.detail}" if for_admin and self.detail else ""
         return f"{self.text} since {self.since.strftime('%H:%M:%S UTC')}{more}"
 

@@ -12,7 +12,7 @@ class PostFailed(Exception):
     def __init__(self, text: str, *, is_final: bool = False) -> None:
         super().__init__(text)
         self.is_final = is_final
-        """Whether another try would be in vain."""
+        """Whether another try cannot succeed."""
 
 
 class HttpPosts(Protocol):

@@ -28,7 +28,7 @@ SHARE_S = 0.002
 FREE_REQUESTS = 8
 """Requests of a user at the same time that are not looked at: fewer cannot take much."""
 SAMPLED = 8
-"""One of so many requests is measured in any case."""
+"""Of this number of requests one is measured in any case."""
 _LONGER, _SHORTER = 0.2, 0.02
 """The weight of the last piece in the mean; long ones count more, because others wait for them."""
 

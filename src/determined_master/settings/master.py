@@ -77,7 +77,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "without an index.html in that folder, the web UI of the package is served."
         ),
     ] = ""
-    cluster_name: Annotated[str, Meta(description="Name of this cluster for people.")] = ""
+    cluster_name: Annotated[
+        str, Meta(description="Name of this cluster in pages and messages.")
+    ] = ""
     db: Database = Database()
     security: Security = Security()
     proxy: Proxy = Proxy()

@@ -140,7 +140,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         Seconds,
         Meta(
             description=(
-                "How long a failure to start machines counts. Meanwhile no launch is tried, and "
+                "How long a failure to start machines counts. Until then no launch is tried, and "
                 "requests that need more machines are refused. 0: failures never count."
             )
         ),

@@ -20,7 +20,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.storable import find_unstorable
 
 MAX_CHARACTERS = 256 * 1024
-"""So many characters of numbers keep a thread busy for some seconds."""
+"""This number of characters of numbers keeps a thread busy for some seconds."""
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 """Values in all, including each use of an alias: a small text can stand for billions."""

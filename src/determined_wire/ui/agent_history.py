@@ -15,7 +15,7 @@ class GetAgentHistoryRequest(Message, frozen=True):
 
 
 class AgentStay(Message, frozen=True):
-    """The agent was there with so many slots; `endedAt` is absent while it is."""
+    """The agent was there with `slots` slots; `endedAt` is absent while it is."""
 
     resource_pool: str = ""
     slots: Int32 = 0

@@ -45,7 +45,7 @@ SPAN = LogSpan(1, 0)
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (b"{", "a frame that is none of the protocol's"),
+        (b"{", "a frame that is not of the protocol"),
         (hello(), "a second hello"),
         (LogBatch("c", "a", "t", 1, "one\ntwo", (SPAN,)), "of 2 lines that counts 1"),
         (LogBatch("c", "a", "t", 0, "one", (SPAN,)), "a log batch"),

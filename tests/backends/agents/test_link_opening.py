@@ -34,9 +34,9 @@ async def listener() -> AsyncIterator[Listener]:
 @pytest.mark.parametrize(
     ("first", "reason", "is_final"),
     [
-        (b"not json", "a frame that is none of the protocol's", False),
-        (b'{"kind": "unheard_of"}', "a frame that is none of the protocol's", False),
-        ("text that is no json", "a frame that is none of the protocol's", False),
+        (b"not json", "a frame that is not of the protocol", False),
+        (b'{"kind": "unheard_of"}', "a frame that is not of the protocol", False),
+        ("text that is no json", "a frame that is not of the protocol", False),
         (AgentAck(1), "the first message is a AgentAck, not a hello", False),
         (hello(agent_id=" "), "set its option `agent_id`", True),
         (hello(protocol=99), "install the same version on both", True),

@@ -72,5 +72,5 @@ def test_a_position_survives_its_cursor(position: LinePosition) -> None:
     ["", "a", "9" * 19, "30~40~5:9:", "30~10~9:5:", "30~10~5:9:4", "30~10~5:9:7.6", "30~10~0:9:"],
 )
 def test_another_cursor_is_refused(cursor: str) -> None:
-    with pytest.raises(InvalidArgument, match="is none of a log"):
+    with pytest.raises(InvalidArgument, match="is not of a log"):
         read_position(cursor)

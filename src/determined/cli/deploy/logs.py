@@ -37,7 +37,7 @@ def logs(args: argparse.Namespace) -> None:
 
 
 class _LogReader:
-    """Reads new complete lines of a file, which may be truncated meanwhile."""
+    """Reads new complete lines of a file, which may be truncated at any time."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._path = path

@@ -55,7 +55,7 @@ def find_supervisor(cluster: layout.ClusterLayout) -> Optional[processes.Process
 def apply(cluster: layout.ClusterLayout, declared: Iterable[specs.ProcessSpec]) -> None:
     """Start processes: write their specs and signal the supervisor.
 
-    Also restarts a process that has ended for good (`--no-autorestart`).
+    Also restarts a process that has ended and stays ended (`--no-autorestart`).
 
     Raises:
         CliError: the supervisor did not start; the text names its log.

@@ -200,7 +200,7 @@ class Transport:
         connection = Connection(sock, self._address.origin)
         with self._lock:
             self._busy[id(connection)] = connection
-            if self._is_closed:  # closed meanwhile: fail the next request
+            if self._is_closed:  # closed during it: fail the next request
                 sock.close()
         return connection
 

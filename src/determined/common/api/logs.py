@@ -27,8 +27,8 @@ def trial_logs(
     """The lines of a trial, `v1TrialLogsResponse`, the oldest first.
 
     Args:
-        head: so many lines from the start.
-        tail: so many lines from the end.
+        head: the number of lines from the start.
+        tail: the number of lines from the end.
         min_level: a `v1LogLevel`; lines of lower levels are left out.
     """
     filters = {

@@ -166,7 +166,7 @@ def _times(segment: Path) -> list[int]:
     try:
         data = segment.read_bytes()
     except FileNotFoundError:
-        return []  # stored and deleted meanwhile
+        return []  # stored and already deleted
     times, at = [], 0
     while at + HEADER_BYTES <= len(data):
         end = at + HEADER_BYTES + int.from_bytes(data[at + 9 : at + HEADER_BYTES], "big")

@@ -1,7 +1,7 @@
 """Holds the pipes open through which a container's output reaches Docker's daemon.
 
 containerd's shim writes the container's output into two named pipes, and the daemon reads them.
-While the daemon is down they fill. If the container ends meanwhile, the shim closes them, and
+While the daemon is down they fill. If the container ends then, the shim closes them, and
 their content is lost unless another process has them open; so the agent opens them too. It reads
 nothing while the daemon may read, since each byte can be read only once.
 """

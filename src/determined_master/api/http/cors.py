@@ -1,6 +1,6 @@
 """Calls by web pages of other origins (CORS), where the setting `enable_cors` allows them.
 
-Any origin may then read answers. The login's cookie is none of its gains: browsers send it, being
+Any origin may then read answers, but without the cookie of a login: browsers send it, being
 `SameSite=Lax`, to requests of pages of the same site alone.
 """
 

@@ -40,7 +40,7 @@ def gateway_body(error: DetError) -> bytes:
 
 
 def route_body(number: int, reason: str, text: str) -> bytes:
-    """The same where the status is none of the table's: a wrong method, a wrong form."""
+    """The same where the status is not in the table: a wrong method, a wrong form."""
     detail = {"code": number, "reason": reason, "error": text}
     return msgspec.json.encode({"error": detail}) + b"\n"
 

@@ -32,7 +32,7 @@ async def written(
     Args:
         cls: the class of the items.
         keys: by what `items` finds them.
-        at_once: so many are made before others get their turn; their cost decides.
+        at_once: how many are made before others get their turn; their cost decides.
         items: reads some of them; `ready` ones stay unchanged.
     """
     shown: list[M] = []

@@ -96,7 +96,7 @@ async def admit_to_service(
 ) -> Entry:
     """Find out who sends a request to a task's service.
 
-    A `Bearer` token that is none of the master's may be the service's own, so the cookie is
+    A `Bearer` token that is not of the master may be the service's own, so the cookie is
     checked as well, and each token of a user is recorded in any case.
 
     Args:

@@ -117,7 +117,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[str, ...] = ()
     """Names of a plain route's parameters in the query, each a text; for its documentation."""
     produces: str = ""
-    """The content type of a plain route's answer, if it is none of JSON."""
+    """The content type of a plain route's answer, if it is not JSON."""
     body: str = ""
     """Our own routes only: `*` when the body is read. Others go by the public API's list."""
     is_audited: bool = False

@@ -13,7 +13,7 @@ from determined_master.api.upstream.connection import Upstream
 from determined_master.services.tasks.proxies import ServiceTarget
 
 IDLE_S = 10.0
-"""After so long a connection that waits is closed."""
+"""Time after which a connection that waits is closed."""
 MAX_OF_SERVICE = 8
 MAX_WAITING = 256
 """Of all services: each is an open file."""

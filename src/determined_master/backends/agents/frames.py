@@ -54,7 +54,7 @@ class Frames:
         await self._put({"type": "websocket.accept"})
 
     async def receive(self, limit: int = MAX_FRAME_BYTES) -> FromAgent:
-        """The next message, of at most so many bytes. Raises Closed, Malformed."""
+        """The next message, of at most `limit` bytes. Raises Closed, Malformed."""
         event = await self._receive()
         if event["type"] != "websocket.receive":
             raise Closed
@@ -64,7 +64,7 @@ class Frames:
         try:
             message: FromAgent = _DECODER.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Malformed(f"a frame that is none of the protocol's: {error}") from error
+            raise Malformed(f"a frame that is not of the protocol: {error}") from error
         return message
 
     async def send(self, message: FromMaster) -> None:

@@ -48,7 +48,7 @@ class JournalTarget(msgspec.Struct, frozen=True):
     """Where the machine's journal goes."""
 
     name: str
-    """Of the cloud's service, for people."""
+    """The cloud's service in messages."""
     words: tuple[str, ...]
     """Arguments of `determined_agent.journal`; an empty one is the id of the machine."""
     extra: str = ""

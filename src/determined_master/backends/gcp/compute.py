@@ -30,7 +30,7 @@ REFUSALS: Mapping[str, Refusal] = {
 
 
 class ComputeRefused(Exception):
-    """GCP has refused a request for good; `status` is that of HTTP."""
+    """GCP has refused a request permanently; `status` is that of HTTP."""
 
     def __init__(self, status: int, text: str, reasons: tuple[str, ...] = ()) -> None:
         super().__init__(text)

@@ -26,7 +26,7 @@ class ClusterMaintenance:
     ) -> None:
         """
         Args:
-            cluster: its name for people.
+            cluster: its name in messages.
             api: calls it.
             namespace: of tasks whose workspace has no binding.
             classes: of its pods.

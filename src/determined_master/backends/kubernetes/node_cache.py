@@ -179,7 +179,7 @@ class NodeCache:
         return [facts for _, facts in ordered]
 
     def with_free_slots(self, slots: int) -> list[NodeFacts]:
-        """The ready nodes with at least so many free slots, also those that take no new tasks."""
+        """The ready nodes with at least `slots` free slots, also those that take no new tasks."""
         loads = self.loads().nodes
         return [
             loads[one.id].facts

@@ -95,7 +95,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig_path: str = ""
     """Empty for the account of the master's own pod."""
     name: str = ""
-    """Of the cluster, for people."""
+    """The cluster's name in messages."""
     default_namespace: str = "default"
     namespaces: tuple[str, ...] = ()
     """Further namespaces of tasks, where these and the default one are all that the account sees;

@@ -75,7 +75,7 @@ class Permission(IntEnum):
 
     @property
     def title(self) -> str:
-        """The name for people, such as `create experiment`."""
+        """The name in messages, such as `create experiment`."""
         return self.name.lower().replace("_", " ")
 
     @property

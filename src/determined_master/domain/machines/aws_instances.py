@@ -28,7 +28,7 @@ def gpus_of(instance_type: str, instance_slots: int | None) -> int | None:
 
 
 def accelerator(instance_type: str, gpus: int) -> str:
-    """The devices for people, "8 x NVIDIA T4"; empty without devices, or for an unknown kind."""
+    """The devices in messages, "8 x NVIDIA T4"; empty without devices, or for an unknown kind."""
     name = _ACCELERATORS.get(instance_type.partition(".")[0])
     return f"{gpus} x {name}" if name and gpus else ""
 

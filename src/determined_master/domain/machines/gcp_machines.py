@@ -134,7 +134,7 @@ def _unknown(gpu_type: str) -> str:
 
 
 def accelerator(gpu_type: str, gpu_num: int) -> str:
-    """The devices for people, "4 x nvidia-tesla-t4"; empty without any."""
+    """The devices in messages, "4 x nvidia-tesla-t4"; empty without any."""
     return f"{gpu_num} x {gpu_type}" if gpu_type and gpu_num else ""
 
 

@@ -79,7 +79,7 @@ def note_failure(
 
 
 def pause_after(failures: int, patience: LaunchRetryPolicy) -> timedelta:
-    """The delay before the next launch after so many failures in a row, at least 1.
+    """The delay before the next launch after `failures` in a row, at least 1.
 
     It grows up to a minute, since clouds count refused requests too. It stays shorter than the
     timeout of a failure, so that the next failure is a repeat.

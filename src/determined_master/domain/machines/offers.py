@@ -56,7 +56,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For people: `g4dn.xlarge in us-west1-b, spot`."""
+        """The name in messages: `g4dn.xlarge in us-west1-b, spot`."""
         kind = f"{self.machine_type} with {self.accelerator}" if self.accelerator else ""
         where = f" in {self.place}" if self.place else ""
         return f"{kind or self.machine_type}{where}, {self.market}"
@@ -185,7 +185,7 @@ def _price_problem(offer: Offer, max_price: float | None) -> str:
 
 
 def machines_for(slots: int, slots_of_machine: int) -> int:
-    """How many machines hold so many slots; one for a task without slots."""
+    """How many machines hold `slots` slots; one for a task without slots."""
     return max(1, -(-slots // slots_of_machine)) if slots_of_machine else 1
 
 

@@ -37,7 +37,7 @@ class MachineType(msgspec.Struct, frozen=True, kw_only=True):
     image: str = ""
     """Its boot image."""
     accelerator: str = ""
-    """For people: `8 x A100`."""
+    """The name in messages: `8 x A100`."""
     location: str = ""
     """Region or zone; empty while the provider has not reported it."""
     is_preemptible: bool = False

@@ -1,4 +1,4 @@
-"""The state of a gang in the cluster's own queue, for people who wait.
+"""The state of a gang in the cluster's own queue, for users who wait.
 
 Source: kueue's `kueue.x-k8s.io/v1beta1` (conditions of a Workload), and the conditions of pods.
 """

@@ -64,7 +64,7 @@ def answer_of(conditions: Iterable[Mapping[str, Any]]) -> Answer:
 
 
 def sentence(answer: Answer, again_at: datetime | None = None, *, for_admin: bool = False) -> str:
-    """An answer for people who wait.
+    """An answer for users who wait.
 
     Args:
         answer: of the autoscaler.

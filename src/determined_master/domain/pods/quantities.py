@@ -37,7 +37,7 @@ def quantity(text: Any) -> Decimal:
 
 
 def amount_text(resource: str, amount: Decimal) -> str:
-    """An amount for people: `32Gi of memory`, `1.5 cpu`, `2 nvidia.com/gpu`."""
+    """An amount in messages: `32Gi of memory`, `1.5 cpu`, `2 nvidia.com/gpu`."""
     if any(part in resource for part in _BYTES):
         return f"{_binary(amount)} of {resource}"
     return f"{_plain(amount)} {resource}"

@@ -89,7 +89,7 @@ def freed_by_placeholders(uses: Amounts, placeholders: int, pods: int) -> dict[s
 
 
 def exceeded(quotas: Sequence[QuotaFacts], uses: Amounts, more: Amounts | None = None) -> str:
-    """The first quota that does not admit further pods, for people; empty when all do.
+    """The first quota that does not admit further pods, in words; empty when all do.
 
     Args:
         quotas: of the namespace.

@@ -50,7 +50,7 @@ def is_never_stored(text: str) -> bool:
 
 
 def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
-    """Why Kubernetes refuses a pod for good, and the remedy.
+    """Why Kubernetes refuses a pod permanently, and the remedy.
 
     Args:
         status: of HTTP.

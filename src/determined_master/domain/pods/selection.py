@@ -83,7 +83,7 @@ def meets(expression: Json, labels: Mapping[str, str]) -> bool:
 
 
 def terms_text(terms: Sequence[Json]) -> str:
-    """The terms for people: `zone in (a, b) and gen > 5, or disk exists`."""
+    """The terms in messages: `zone in (a, b) and gen > 5, or disk exists`."""
     return ", or ".join(" and ".join(map(_expression_text, _all_of(t))) or "none" for t in terms)
 
 

@@ -60,7 +60,7 @@ Without the limit, an unlimited search would create all its trials in one transa
 
 
 def replacements(trials: int) -> int:
-    """How many invalid trials a search of so many trials replaces.
+    """How many invalid trials a search of `trials` trials replaces.
 
     A space without any valid point would otherwise be tried forever. Beyond the limit an invalid
     trial counts like any other.

@@ -1,7 +1,7 @@
 """Notices that tasks write into their output for the master.
 
 A task that cannot reach the master still has its output, which its agent or its cluster carries.
-The line of a notice has a mark with the kind; the text behind it is for people and is not parsed.
+The line of a notice has a mark with the kind; users read the text behind it; nothing parses it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The master gives it no slots and sends it no orders. It decides which transitions are legal. A
 trial that was silent for too long counts as failed until its next report.
 
-Source: task-contract 5.8. Changed so that no work is lost: silence does not end a trial for good,
+Source: task-contract 5.8. Changed so that no work is lost: silence does not end a trial,
 and only the next run reopens an ended one.
 """
 

@@ -54,5 +54,5 @@ def read_position(cursor: str) -> LinePosition:
             snapshot = f"{lowest}:{next_one}:{','.join(map(str, running))}"
             return LinePosition(newest, floor, snapshot)
     raise InvalidArgument(
-        f"cursor {cursor[:40]!r} is none of a log: send the cursor of a frame or the id of a line"
+        f"cursor {cursor[:40]!r} is not of a log: send the cursor of a frame or the id of a line"
     )

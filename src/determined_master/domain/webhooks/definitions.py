@@ -89,7 +89,7 @@ def check_url(url: str, allowed: Sequence[IPNetwork]) -> None:
     """Check the form of a URL; a name's address is checked when something is sent.
 
     Raises:
-        InvalidArgument: it is none of http or https, or at an address that users may not name.
+        InvalidArgument: it is neither http nor https, or at an address that users may not name.
     """
     if len(url) > MAX_URL or any(c.isspace() or not c.isprintable() for c in url):
         raise InvalidArgument(

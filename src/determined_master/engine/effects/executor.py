@@ -176,7 +176,7 @@ class EffectExecutor:
                 return
             except Deferred as deferred:
                 self._deferred.add(open_effect.id)
-                if self._woken.get(deferred.topic, 0) <= begun:  # otherwise it was set meanwhile
+                if self._woken.get(deferred.topic, 0) <= begun:  # otherwise it was set since
                     waited_for = self._wakes.setdefault(deferred.topic, asyncio.Event())
                     await _wait_briefly(waited_for, deferred.retry_s)
             except Exception as error:

@@ -147,7 +147,7 @@ class AccessTokens:
         """Change the description of a token, or revoke it; its next use is then refused.
 
         Raises:
-            NotFound: there is none of that id, or it is none that the caller may see.
+            NotFound: no token has that id, or the caller may not see it.
             PermissionDenied: it is another's, and not the caller's to change; or code in a
                 task asks.
         """

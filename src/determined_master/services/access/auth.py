@@ -98,7 +98,7 @@ class Auth:
         return user
 
     async def logout(self, caller: Caller, token: str) -> None:
-        """End the session of the caller's token, for good."""
+        """End the session of the caller's token."""
         if caller.session_id is None:
             return
         async with self._db.acquire() as conn:

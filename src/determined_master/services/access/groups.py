@@ -55,7 +55,7 @@ class Groups:
         """One group.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no group has that id.
             PermissionDenied: the caller neither changes groups nor is in it.
         """
         access.may(caller, "read", "group")
@@ -148,7 +148,7 @@ class Groups:
         """Forget a group; its members lose the roles that it has.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no group has that id.
         """
         access.may(caller, "edit", "group")
         async with self._db.acquire() as conn:

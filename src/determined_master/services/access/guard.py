@@ -56,7 +56,7 @@ class Claim(msgspec.Struct, frozen=True):
     kind: ThingKind | None = None
     """The kind that the action concerns; None for seeing the thing itself."""
     may_be_missing: bool = False
-    """Whether a thing that is not there is none of the guard's business."""
+    """Whether the guard ignores a thing that is not there."""
 
 
 class Guard:

@@ -1,6 +1,6 @@
 """Whose token a token is, from memory.
 
-An answer is kept for some seconds: for at most so long, a change made through another process
+An answer is kept for some seconds. Until then, a change made through another process
 stays unseen. A change made through this process is seen at once, because its code calls
 `forget_user`, `forget_token` or `forget_allocation` after the commit.
 """

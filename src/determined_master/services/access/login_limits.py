@@ -126,7 +126,7 @@ class LoginLimits:
 
 
 class _FairGate:
-    """Lets so many in at once; addresses that wait take turns."""
+    """Admits a number of logins at once; addresses that wait take turns."""
 
     def __init__(self, capacity: int) -> None:
         self._free = capacity

@@ -203,7 +203,7 @@ class Users:
         """Require a recent login: it proves that the caller knows the old password.
 
         Raises:
-            PermissionDenied: the caller's token is none of a login, or of an earlier one.
+            PermissionDenied: the caller's token is not of a login, or of an earlier one.
         """
         async with self._db.acquire() as conn:
             since = await sessions.find_login_time(conn, caller.session_id or 0)

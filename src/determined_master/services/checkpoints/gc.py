@@ -125,7 +125,7 @@ class CheckpointGc:
         """Delete the TensorBoard files of an ended experiment; returns when they are deleted.
 
         Raises:
-            NotFound: there is none of that id. FailedPrecondition: it still writes them.
+            NotFound: no checkpoint has that id. FailedPrecondition: it still writes them.
             Aborted: the task that deletes them has not ended within a minute. Clients do not
                 repeat this error by themselves: each repetition would start one more task.
         """

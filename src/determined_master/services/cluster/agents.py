@@ -111,7 +111,7 @@ class AgentReports:
                 await self._engine.post(
                     ALLOCATION, AllocationId(allocation.id), event, cause=cause
                 )
-            except DetError as error:  # it has ended meanwhile: the others still need their time
+            except DetError as error:  # it has just ended: the others still need their time
                 log.info("not preempted: %s", error, extra={"allocation": allocation.id})
         self._trigger_planning(agent.pool)
 

@@ -19,7 +19,7 @@ from determined_wire.masking import mask_secrets
 
 PROBE_DEADLINE_S = 2.0
 LATE_S = 60.0
-"""An effect that was ordered so long ago, and waits for nothing, is late."""
+"""Age at which an effect that waits for nothing is late."""
 FOLLOW_POLL_S = 0.5
 """How often a follower of the log looks for new lines."""
 LOG_LEVELS = ("trace", "debug", "info", "warning", "error", "critical")

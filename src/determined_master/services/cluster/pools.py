@@ -181,7 +181,7 @@ class Pools:
         return chosen
 
     def offers(self, caller: Caller, name: str, slots: int) -> FoundOffers:
-        """The machines that could be had now for so many slots, in the order of launches.
+        """The machines that could be had now for `slots` slots, in the order of launches.
 
         Raises:
             InvalidArgument: the number of slots is invalid, or no machine of the pool has slots.

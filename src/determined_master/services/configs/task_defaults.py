@@ -26,7 +26,7 @@ class ContainerDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """Its containers are pods, each with an address of its own."""
 
     def network_of(self, count: int) -> str:
-        """The network of each of so many containers of a task, which have to reach each other."""
+        """The network mode of containers of a task with `count` containers."""
         return "host" if count > 1 and not self.has_pods else self.network_mode
 
 

@@ -78,7 +78,7 @@ class Continuations:
             Warnings about the configuration.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no experiment has that id.
             FailedPrecondition: it has not ended, all its trials are completed, or its project or
                 workspace is archived.
             InvalidArgument: its search cannot be continued, or not with this override; or its

@@ -105,7 +105,7 @@ class ExperimentEdits:
         return labels
 
     async def retain_logs(self, caller: Caller, experiment_id: int, *, days: int) -> None:
-        """Keep the logs of its tasks for so many days; -1 is forever."""
+        """Set the days for which the logs of its tasks are kept; -1 is forever."""
         await self.edit(caller, experiment_id, ExperimentChanges(log_retention_days=days))
 
     async def _write(self, conn: Conn, row: ExperimentRow, changes: ExperimentChanges) -> None:

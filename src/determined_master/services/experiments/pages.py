@@ -40,7 +40,7 @@ class ExperimentPages:
         """The page of an experiment, made by `render` if none of its version is kept.
 
         Raises:
-            NotFound: there is none of that id that the caller may see.
+            NotFound: none has that id, or the caller may not see it.
         """
         async with self._db.acquire() as conn:
             now = await rows.find_version(conn, experiment_id)

@@ -130,7 +130,7 @@ class Experiments:
         """One experiment.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no experiment has that id.
         """
         async with self._db.acquire() as conn:
             row = await rows.find_experiment(conn, experiment_id)

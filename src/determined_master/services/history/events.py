@@ -29,7 +29,7 @@ DEFAULT_EVENTS = 200
 FIRST_SPAN = timedelta(minutes=1)
 SPAN_GROWTH = 4
 BUDGET_S = 2.0
-"""After so long the answer has what was found, and the client continues from there."""
+"""Time limit of a search: the answer has what it found, and the client continues from there."""
 STATEMENT_S = 5.0
 """A span that takes longer is searched in parts."""
 READS_AT_ONCE = 2

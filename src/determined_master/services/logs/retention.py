@@ -48,7 +48,7 @@ class LogRetention:
         self._schedule = schedule
 
     async def retain_trial(self, caller: Caller, trial_id: int, days: int) -> None:
-        """Keep the lines of one trial for so many days after its end; -1 is forever.
+        """Set the days for which lines of a trial are kept after its end; -1 is forever.
 
         Raises:
             NotFound: there is no such trial. InvalidArgument: the number cannot be.

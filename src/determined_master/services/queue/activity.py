@@ -50,7 +50,7 @@ class Activity:
         self._db = db
 
     async def read(self, caller: Caller, days: int) -> ActivityFacts:
-        """The caller's activity of so many days, today included; 0 for `DEFAULT_DAYS`.
+        """The caller's activity of the last days, today included; 0 for `DEFAULT_DAYS`.
 
         Raises:
             InvalidArgument: the number of days is out of bounds.

@@ -140,7 +140,7 @@ class JobQueue:
         """One job that has requests, or is an experiment or generic task that may have more.
 
         Raises:
-            NotFound: there is none of that id, or it has ended.
+            NotFound: no job has that id, or it has ended.
         """
         shown = [a for a in self._live.of_job(job_id) if _is_shown(a)]
         found: list[rows.JobRow] = []

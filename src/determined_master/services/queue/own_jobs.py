@@ -59,7 +59,7 @@ async def list_own_jobs(caller: Caller, queue: JobQueue, owners: JobOwners, limi
         caller: whose they are.
         queue: has them.
         owners: knows whose they are.
-        limit: of the running jobs, and of the queued ones, so many are read.
+        limit: of the running jobs, and again of the queued ones.
     """
     access.may(caller, "read", "queue")
     jobs = queue.list_queued()

@@ -138,7 +138,7 @@ class Deliveries:
         """Post once.
 
         Returns:
-            What failed, empty when nothing did; and whether another try would be in vain.
+            What failed, empty when nothing did; and whether another try cannot succeed.
         """
         try:
             event = msgspec.convert(row.event, WebhookEvent)
@@ -153,7 +153,7 @@ class Deliveries:
         return f"the answer has status {status}", is_final(status)
 
     async def _settle(self, row: DeliveryRow, outcome: tuple[str, bool]) -> None:
-        """Forget what has arrived or is in vain; repeat the rest later."""
+        """Forget what has arrived or cannot arrive; repeat the rest later."""
         fault, is_vain = outcome
         now = clock.now()
         is_vain = is_vain or now - row.created_at > GIVEN_UP_AFTER

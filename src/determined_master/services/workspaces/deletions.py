@@ -163,7 +163,7 @@ class ProjectDeletions:
                 await self._engine.post(
                     EXPERIMENT, ExperimentId(experiment_id), DeletionRequested(), cause=cause
                 )
-            except FailedPrecondition as error:  # continued meanwhile: the project waits for it
+            except FailedPrecondition as error:  # continued since: the project waits for it
                 log.warning("experiment is not deleted: %s", error, extra={"id": experiment_id})
 
 

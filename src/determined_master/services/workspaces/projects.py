@@ -78,7 +78,7 @@ class Projects:
         """One project.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no project has that id.
         """
         access.may(caller, "read", "project")
         async with self._db.acquire() as conn:
@@ -88,7 +88,7 @@ class Projects:
         """The project of a key, in whatever case.
 
         Raises:
-            NotFound: there is none of that key.
+            NotFound: no project has that key.
         """
         access.may(caller, "read", "project")
         async with self._db.acquire() as conn:

@@ -90,7 +90,7 @@ class Workspaces:
         """One workspace.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: no workspace has that id.
         """
         access.may(caller, "read", "workspace")
         async with self._db.acquire() as conn:

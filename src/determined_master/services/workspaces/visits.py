@@ -37,7 +37,7 @@ class ProjectVisits:
 
         Args:
             caller: the caller.
-            limit: at most `MAX_VISITED`; 0 for so many.
+            limit: at most `MAX_VISITED`; 0 stands for it.
 
         Raises:
             InvalidArgument: a limit below 0.

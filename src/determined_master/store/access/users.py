@@ -88,7 +88,7 @@ async def find_password(conn: Conn, username: str) -> tuple[UserRow, str | None]
 
 
 async def update_password_hash(conn: Conn, user_id: int, *, before: str, after: str) -> None:
-    """Replace the hash of the same password, unless the password has changed meanwhile."""
+    """Replace the hash of the same password, unless the password has changed since."""
     await conn.execute(
         "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2",
         user_id,

@@ -93,7 +93,7 @@ async def upsert_stays(
 
 
 async def end_stays_of_other_pools(conn: Conn, pools: Sequence[str]) -> dict[str, list[str]]:
-    """End the stays of machines whose pool is none of these, when last seen; their ids by pool."""
+    """End the stays of machines of other pools, when last seen; their ids by pool."""
     query = """
         WITH ended AS (
             UPDATE machine_stays SET ended_at = seen_at

@@ -38,7 +38,7 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 0
 
     def page(self, total: int) -> Page:
-        """Where the page lies among so many matches."""
+        """Where the page lies among `total` matches."""
         return page_of(
             total, self.offset, self.limit, default_limit=DEFAULT_LIMIT, takes_minus_one=True
         )
@@ -126,7 +126,7 @@ async def _page_ids(
 
 
 async def _count(conn: Conn, matches: Matches) -> tuple[int, list[int] | None]:
-    """How many rows match; their ids, too, where they are so few that those say it best.
+    """How many rows match; their ids, too, where they are few.
 
     Finding few rows may cost a look at all; it is then not done a second time for the page.
     """

@@ -41,8 +41,8 @@ async def list_unsent(
         task_id: whose lines.
         position: what was sent.
         until: only lines that were sent at this position.
-        max_late: at most so many between the floor and the newest line of the position.
-        limit: at most so many after the newest line.
+        max_late: the most lines between the floor and the newest line of the position.
+        limit: the most lines after the newest line.
     """
     query = f"""
         WITH next AS (

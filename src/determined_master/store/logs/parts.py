@@ -1,4 +1,4 @@
-"""Parts of task logs: so many consecutive lines, and their times."""
+"""Parts of task logs: consecutive lines, and their times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LogPart(msgspec.Struct, frozen=True):
 async def find_part(
     conn: Conn, task_id: str, after_id: int, lines: int, stored_before: datetime
 ) -> LogPart | None:
-    """The next so many lines of a task; None if there are fewer that were stored before."""
+    """The next `lines` lines of a task; None if there are fewer that were stored before."""
     query = f"""
         SELECT max(id), min(logged_at), max(logged_at)
           FROM (SELECT id, logged_at, stored_at FROM task_logs

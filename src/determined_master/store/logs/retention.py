@@ -39,7 +39,7 @@ async def find_kept(conn: Conn, trial_id: int, default_days: int) -> TrialRetent
 
 
 async def update_trial_days(conn: Conn, trial_id: int, days: int) -> None:
-    """Keep the lines of one trial for so many days; -1 is forever."""
+    """Set the days for which lines of a trial are kept; -1 is forever."""
     await conn.execute("UPDATE trials SET log_retention_days = $2 WHERE id = $1", trial_id, days)
 
 

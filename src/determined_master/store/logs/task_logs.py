@@ -77,7 +77,7 @@ async def list_lines(
         log_filter: which of them.
         beyond: only lines after this id (before it, newest first).
         until: only lines up to this id (down to it, newest first).
-        limit: at most so many.
+        limit: the most lines.
         newest_first: the order.
     """
     clauses, values = _clauses(log_filter, 2)

@@ -1,4 +1,4 @@
-"""Waits until a new master answers, and prints what its machine reports meanwhile."""
+"""Waits until a new master answers, and prints what its machine reports until then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from determined.cli import errors
 LIMIT_S = 1200.0
 PAUSE_S = 5.0
 _MARK = "determined: "
-"""The begin of the lines that the script of the machine writes for people."""
+"""The begin of the lines that the script of the machine writes for users."""
 
 
 def wait_for_master(address: str, machine: str, console: Callable[[], str], see: str) -> None:

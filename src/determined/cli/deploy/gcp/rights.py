@@ -140,7 +140,7 @@ class Rights:
             time.sleep(pause_s)
 
     def _change(self, policy_of: Any, change: Callable[[Policy], Policy]) -> None:
-        """Change a policy, again if somebody else changed it meanwhile."""
+        """Change a policy, again if somebody else has changed it since."""
         for attempt in range(5):
             read, write = policy_of()
             policy = read()

@@ -54,7 +54,7 @@ class PlaceholderPods:
                 del known[place]
 
     def put(self, pod: Mapping[str, Any]) -> None:
-        """One was created; what the watch has brought of it meanwhile is newer."""
+        """One was created; what the watch has already brought of it is newer."""
         for place, one in _placeholders([pod]):
             if self.by_place is not None:
                 self.by_place.setdefault(place, one)

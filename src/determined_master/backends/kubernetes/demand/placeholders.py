@@ -44,9 +44,9 @@ from determined_master.ports.kubernetes import NodeRequest, NodesAsked
 log = logging.getLogger(__name__)
 
 REFUSED_S = 60.0
-"""A placeholder that was not admitted, for its namespace's rules, is tried again after so long."""
+"""Time before a placeholder is tried again that the rules of its namespace did not admit."""
 KEPT_S = 30.0
-"""Requests of the master before stay for so long, until the pools have asked again: the autoscaler
+"""Time that requests of the master before stay, until the pools have asked again: the autoscaler
 may be adding their nodes, or may take away nodes that nothing holds."""
 _ABOUT = "Placeholders of tasks that wait for nodes: others replace them"
 

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 LISTED_AGAIN_S = 5.0
 """How old a known answer may be."""
 REFUSED_S = 60.0
-"""A request that the API server did not accept is made again after so long."""
+"""Time before a request is made again that the API server did not accept."""
 KIND = "provisioningrequests"
 NOT_INSTALLED = (
     "the cluster has no ProvisioningRequest objects (autoscaling.x-k8s.io/v1), so it cannot be "

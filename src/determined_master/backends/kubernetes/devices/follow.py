@@ -83,7 +83,7 @@ class DeviceFollower:
         return next(iter(self._troubles.values()), None)
 
     def note(self) -> str:
-        """Why devices of the class are no free slots, for people who wait; empty when all are."""
+        """Why devices of the class are no free slots, for users who wait; empty when all are."""
         if not self.is_on:
             return ""
         return note(self._options.device_class, self._board.total())

@@ -102,7 +102,7 @@ class GatewayPorts:
         self._waits[order.container_id] = (order.allocation_id, str(error))
 
     def reset(self) -> None:
-        """The master leads again: read what others have done meanwhile."""
+        """The master leads again: read what others have done until now."""
         self._leases, self._held, self._waits = {}, {}, {}
         self._compared_at = self._most_listeners = None
 
@@ -232,7 +232,7 @@ class GatewayPorts:
     async def _write(
         self, gateway: Gateway, change: GatewayChange, use: PortUse | None = None
     ) -> bool:
-        """Whether it is stored; false when others have changed the Gateway meanwhile."""
+        """Whether it is stored; false when others have changed the Gateway since it was read."""
         if change.is_changed:
             try:
                 await self._api.call("PUT", gateway.path, body=change.gateway)

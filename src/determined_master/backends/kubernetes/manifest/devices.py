@@ -38,7 +38,7 @@ def slots_claim(
         version: of the API that the cluster serves.
 
     Raises:
-        ValueError: Kubernetes does not allocate so many devices to one pod.
+        ValueError: Kubernetes does not allocate that number of devices to one pod.
     """
     if not slots or not options.device_class:
         return None

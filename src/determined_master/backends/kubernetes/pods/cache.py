@@ -55,7 +55,7 @@ class PodCache(KnownPods):
             self.note(seen, raw)
 
     def note_created(self, seen: Observed, raw: Json) -> None:
-        """A pod was created; what the watch has brought of it meanwhile is newer."""
+        """A pod was created; what the watch has already brought of it is newer."""
         if seen.report.container_id not in self._entries:
             self.note(seen, raw)
 

@@ -53,7 +53,7 @@ class PodChanges:
         return self._handed.values()
 
     def begin(self) -> None:
-        """Evictions are reported again: another master may have led meanwhile."""
+        """Evictions are reported again: another master may have led in between."""
         self._evicted.clear()
 
     def replace_all(self, items: list[Json]) -> None:

@@ -83,7 +83,7 @@ class PodSteps:
             entry.remover = _spawn(self._remove(entry))
 
     async def _report(self, entry: PodEntry) -> None:
-        """Report its state until that succeeds; states that have passed meanwhile are skipped."""
+        """Report its state until that succeeds; states that have passed until then are skipped."""
         pauses = self._times.backoff.pauses()
         try:
             while ORDER[entry.report.state] > entry.reported:

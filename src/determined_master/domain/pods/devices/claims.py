@@ -61,7 +61,7 @@ def class_of(item: Json | None, name: str, own: str, cluster: str) -> ClassFacts
         item: the class as the API server describes it; None when there is none.
         name: of the class.
         own: the selector of the settings; empty for none.
-        cluster: for people.
+        cluster: its name in messages.
     """
     if item is None:
         return ClassFacts(

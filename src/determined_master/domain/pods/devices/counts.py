@@ -145,7 +145,7 @@ def together(counts: Iterable[NodeCount]) -> NodeCount:
 
 
 def note(device_class: str, found: NodeCount) -> str:
-    """Why devices of a class are no free slots, for people who wait; empty when all can be.
+    """Why devices of a class are no free slots, for users who wait; empty when all can be.
 
     Args:
         device_class: its name.

@@ -60,7 +60,7 @@ class DeviceFacts(msgspec.Struct, frozen=True, kw_only=True):
     """It has a taint that keeps claims without tolerations away."""
     consumes: Counters = {}
     product: str = ""
-    """Its name for people; empty when the driver gives none."""
+    """Its name in messages; empty when the driver gives none."""
 
 
 class SliceFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ KEPT_FRAMES = 64
 KEPT_BYTES = 256 * 1024
 """Of the latest frames of a topic, for clients that come back."""
 LINGER_S = 60.0
-"""So long a topic that nobody watches is kept up to date for clients that come back."""
+"""Time that an unwatched topic is kept up to date for clients that come back."""
 
 Audience = frozenset[int] | int | None
 """The viewers that share a topic's frames: None for all that may see it; the workspaces that

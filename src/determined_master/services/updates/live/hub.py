@@ -195,7 +195,7 @@ class LiveUpdates:
             current = await self._current(topic) if not cursor else self._empty(topic)
             if channel.seq == seq:
                 break
-        channel = self._channels.open(topic, audience)  # it may have been closed meanwhile
+        channel = self._channels.open(topic, audience)  # it may have been closed since
         if topic.kind == "agents":
             self._cluster.note_agents()
         for made in channel.opening(cursor, current):

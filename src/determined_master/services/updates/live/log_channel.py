@@ -33,7 +33,7 @@ LOOK_S = 5.0
 """The longest time between two looks at a task of which nothing is heard."""
 RETRY_S = 1.0
 SETTLED_S = 10.0
-"""Lines drawn before one that was sent so long ago are committed by now."""
+"""Age of a sent line at which the lines drawn before it are committed."""
 
 
 class LineSource(Protocol):
