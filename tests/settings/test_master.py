@@ -215,7 +215,7 @@ def test_an_option_without_effect_is_reported(tmp_path: Path, path: str, text: s
         (
             "__internal: {audit_logging_enabled: true}",
             "__internal.audit_logging_enabled",
-            "admins see them in the web UI",
+            "admins see it in the web UI",
         ),
         (
             "__internal: {proxied_servers: [{path_prefix: /x, destination: 'http://x'}]}",
