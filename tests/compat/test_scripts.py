@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.compat.client import Client
+from tests.compat.conftest import SETTINGS
 from tests.e2e.cluster import PASSWORD, Cluster, until
+from tests.e2e.conftest import running
 
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 
 @pytest.fixture(scope="module", params=["published", "ours"])
-def scripting(request: pytest.FixtureRequest, client: Client, cluster: Cluster) -> Client:
-    """Runs a script under the published package, then the same script under ours."""
+def place(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Cluster]:
+    """Where a script runs: one run leaves names behind that another one would make."""
     if request.param == "published":
+        yield cluster
+    else:
+        with running(agents=2, slots=1, settings=SETTINGS) as another:
+            yield another
+
+
+@pytest.fixture(scope="module")
+def scripting(client: Client, cluster: Cluster, place: Cluster) -> Client:
+    """Runs a script under the published package, then the same script under ours."""
+    if place is cluster:
         return client
-    return Client(Path(sys.executable), cluster.root / "home-ours", cluster.address)
+    return Client(Path(sys.executable), place.root / "home-ours", place.address)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +69,11 @@ def test_a_template_serves_tasks_of_every_kind(found: dict[str, Any]) -> None:
 
 
 def test_a_command_without_an_entrypoint_ends_at_once(
-    found: dict[str, Any], cluster: Cluster
+    found: dict[str, Any], place: Cluster
 ) -> None:
     path = f"/api/v1/commands/{found['empty']}"
     ended = until(
-        lambda: (c := cluster.get(path)["command"])["state"] == "STATE_TERMINATED" and c,
+        lambda: (c := place.get(path)["command"])["state"] == "STATE_TERMINATED" and c,
         what="the end of a command",
     )
     assert ended["exitStatus"] == "allocation exited successfully"

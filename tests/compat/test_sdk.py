@@ -29,7 +29,8 @@ def test_it_knows_users_workspaces_and_experiments(
     read: dict[str, Any], finished: Finished
 ) -> None:
     assert read["whoami"] == "admin"
-    assert read["users"] == ["admin", "determined"]
+    first = {"admin", "determined"}  # other tests make more
+    assert [name for name in read["users"] if name in first] == ["admin", "determined"]
     assert finished.id in read["experiments"]
     assert "Uncategorized" in read["workspaces"]  # other scripts make more
     assert read["projects"] == ["Uncategorized"]

@@ -14,7 +14,7 @@ from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.jobs import jobs_of
 from determined_master.domain.schedule.stages.planning import PREEMPTED
 from determined_master.domain.schedule.view import Rules, RunningView
-from determined_master.pools.agent_backoff import Backoff
+from determined_master.pools.agent_backoff import CurrentBackoff
 from determined_master.pools.live import LiveAllocations
 
 
@@ -259,7 +259,7 @@ def test_an_agent_that_cannot_start_anything_rests_longer_each_time(
         held.changed(failing("a", f"{n}.2"), 1)
     now_s += 299
     assert resting() == ["a"]
-    assert held.backoff_of("a") == Backoff(left_s=pytest.approx(1.0), failures=24)
+    assert held.backoff_of("a") == CurrentBackoff(left_s=pytest.approx(1.0), failures=24)
     assert held.backoff_of("b") is None
     now_s += 2
     assert resting() == []

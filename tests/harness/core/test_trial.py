@@ -248,7 +248,8 @@ def test_a_master_that_is_away_for_a_while_loses_nothing(
         _, err = p.communicate(timeout=60)
         assert p.returncode == 0, err
         steps = [r["metrics"]["stepsCompleted"] for r in second.reports()]
-    assert sorted(set(steps)) == list(range(2, 30))
+    # The first master may have ended before its answer to step 1 arrived: it is sent again then.
+    assert sorted({1, *steps}) == list(range(1, 30))
 
 
 def test_a_refused_report_is_raised_and_named(

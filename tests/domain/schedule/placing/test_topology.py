@@ -127,7 +127,7 @@ def test_all_pods_of_a_task_can_share_one_node() -> None:
 
 
 def test_a_long_queue_keeps_its_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topology, "MOST", 1)
+    monkeypatch.setattr(topology, "MAX_COMPARED", 1)
     requests = [pending(f"r{n}", 8, after_s=n) for n in range(4)]
     view, plan = planned(cluster(), requests, REQUIRED)
     assert where(plan) == {"r0": ["a1", "a2"]}
