@@ -191,7 +191,7 @@ async def test_the_spec_of_a_job_is_read_once_and_a_waiting_ones_again_later(
 async def test_a_long_queue_is_read_in_parts_and_planned_as_far_as_it_is_known(
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr(pod_specs, "MOST_READS", 1)
+    monkeypatch.setattr(pod_specs, "MAX_READS", 1)
     held = live(asks("w.1", "one"), asks("w.2", "two"))
     engine = Engine()
     pool = loop_of(held, Specs(), lambda: loads(a={}), engine)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from determined_master.domain.allocation.messages import Allocation
 
 BACKOFF = Backoff(60.0, 3600.0)
-_MOST_JOBS = 10_000
+_MAX_JOBS = 10_000
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -65,5 +65,5 @@ class PlacementBackoff:
         text = f"avoided for {rest_s:g} s, because {message}"
         reason = Misfit(f"is {text}", f"are {text}")
         entries[agent_id] = _Entry(clock.monotonic_s() + rest_s, failures, reason)
-        while len(self._jobs) > _MOST_JOBS:
+        while len(self._jobs) > _MAX_JOBS:
             del self._jobs[next(iter(self._jobs))]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from determined_master.pools.live import LiveAllocations
     from determined_master.ports.orders import PodTerms
 
-MOST_READS = 100
+MAX_READS = 100
 """At a time, so that planning continues while a long queue is read."""
 FRESH_S = 60.0
 """The namespace of a waiting task may change with the binding of its workspace."""
@@ -74,7 +74,7 @@ class PodSpecs:
         now_s = clock.monotonic_s()
         missing = [key for key, one in wanted.items() if self._is_due(key, one, now_s)]
         missing.sort(key=lambda key: key in self._known)
-        for key in missing[:MOST_READS]:
+        for key in missing[:MAX_READS]:
             terms = await self._read(wanted[key])
             spec = None if terms is None else terms.pod_spec
             namespace = "" if terms is None else terms.namespace
@@ -89,7 +89,7 @@ class PodSpecs:
             self._known[key] = made, now_s
         used = {spec.digest for spec, _ in self._known.values()}
         self._needs = {key: needs for key, needs in self._needs.items() if key[0] in used}
-        return len(missing) > MOST_READS
+        return len(missing) > MAX_READS
 
     def find(self, allocation: Allocation) -> JobPodSpec | None:
         """The spec of an allocation's pods; None before it is read."""

@@ -270,7 +270,7 @@ def gangs_in_streams(draw) -> tuple[SimTask, list[SimTask], list[tuple[int, int]
     )
     small = []
     at, chance = 0.0, Random(draw(st.integers(0, 2**32)))
-    while at < gang.arrives_s + PATIENCE_S + LONGEST_S + 10:
+    while at < gang.arrives_s + PATIENCE_S + MAX_RUN_S + 10:
         small.append(
             SimTask(
                 id=f"s{len(small):04}",
@@ -278,7 +278,7 @@ def gangs_in_streams(draw) -> tuple[SimTask, list[SimTask], list[tuple[int, int]
                 slots=1,
                 arrives_s=at,
                 submitted_s=0.0,
-                runs_s=chance.uniform(5.0, LONGEST_S),
+                runs_s=chance.uniform(5.0, MAX_RUN_S),
                 is_preemptible=chance.random() < 0.5,
                 leave_s=1.0,
             )
@@ -288,7 +288,7 @@ def gangs_in_streams(draw) -> tuple[SimTask, list[SimTask], list[tuple[int, int]
 
 
 PATIENCE_S = 60.0
-LONGEST_S = 30.0
+MAX_RUN_S = 30.0
 PATIENT_RULES = st.builds(
     Rules,
     type=st.sampled_from(["priority", "fair_share"]),
@@ -307,4 +307,4 @@ def test_nobody_passes_a_gang_for_longer_than_its_patience(scene, rules: Rules) 
     done = simulate([gang, *small], agents_of(sizes), rules)
     [outcome] = [t for t in done.tasks if t.id == "gang"]
     assert outcome.started_s is not None
-    assert outcome.started_s <= gang.arrives_s + PATIENCE_S + LONGEST_S + 5.0
+    assert outcome.started_s <= gang.arrives_s + PATIENCE_S + MAX_RUN_S + 5.0

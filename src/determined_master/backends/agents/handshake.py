@@ -79,5 +79,5 @@ def given_up(hello: Hello, identity: MasterIdentity, events: AgentEvents) -> tup
     """
     if hello.cluster_id != identity.cluster_id:
         return ()
-    wanted = events.wanted(hello.agent_id)
-    return tuple(c.container_id for c in hello.containers if c.container_id not in wanted)
+    expected = events.wanted(hello.agent_id)
+    return tuple(c.container_id for c in hello.containers if c.container_id not in expected)

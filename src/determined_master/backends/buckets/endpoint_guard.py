@@ -124,8 +124,8 @@ class _Server(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, name="endpoint-guard", daemon=True).start()
 
     def url_of(self, rule: _Rule) -> str:
-        known = {known: key for key, known in self.rules.items()}
-        key = known.get(rule) or entropy.token()
+        keys = {rule_of_key: key for key, rule_of_key in self.rules.items()}
+        key = keys.get(rule) or entropy.token()
         self.rules.pop(key, None)
         self.rules[key] = rule  # the latest one is the last
         if len(self.rules) > MAX_RULES:

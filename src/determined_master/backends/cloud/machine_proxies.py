@@ -28,8 +28,8 @@ fi
 
 def proxies_of(agent_config: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The proxies that an agent's file names, by the names of variables."""
-    found = ((name, str(agent_config.get(name) or "")) for name in NAMES)
-    return tuple((name, value) for name, value in found if value)
+    proxies = ((name, str(agent_config.get(name) or "")) for name in NAMES)
+    return tuple((name, value) for name, value in proxies if value)
 
 
 def files(proxies: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:

@@ -30,8 +30,8 @@ class AwsMetadata:
 
     def __init__(self, url: str = "") -> None:
         """`url` is AWS_EC2_METADATA_SERVICE_ENDPOINT by default, else its address on EC2."""
-        given = url or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
-        self._url = (given or ON_EC2).rstrip("/")
+        address = url or os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
+        self._url = (address or ON_EC2).rstrip("/")
         self._of_machines = (url or ON_EC2).rstrip("/")  # the variable applies only to the master
 
     def find(self, item: str) -> str:
@@ -40,8 +40,8 @@ class AwsMetadata:
         token = _ask(f"{self._url}/latest/api/token", age, method="PUT")
         if not token:
             return ""
-        shown = {"X-aws-ec2-metadata-token": token}
-        return _ask(f"{self._url}/latest/meta-data/{item}", shown)
+        headers = {"X-aws-ec2-metadata-token": token}
+        return _ask(f"{self._url}/latest/meta-data/{item}", headers)
 
     def find_host(self, alias: str) -> str:
         """The host of one of `AWS_ALIASES`; empty if unavailable."""
@@ -51,8 +51,8 @@ class AwsMetadata:
         """Commands that print the identity of an EC2 machine."""
         age = "X-aws-ec2-metadata-token-ttl-seconds: 300"
         token = f"$({_CURL} --request PUT --header '{age}' {self._of_machines}/latest/api/token)"
-        shown = f'--header "X-aws-ec2-metadata-token: {token}"'
-        ask = f"{_CURL} {shown} {self._of_machines}/latest/meta-data"
+        header = f'--header "X-aws-ec2-metadata-token: {token}"'
+        ask = f"{_CURL} {header} {self._of_machines}/latest/meta-data"
         return Identity(f"{ask}/instance-id", f"{ask}/local-ipv4", "aws")
 
 
@@ -62,8 +62,8 @@ class GcpMetadata:
     def __init__(self, url: str = "") -> None:
         """`url` is that of GCE_METADATA_HOST by default, else the address on Compute Engine."""
         host = os.environ.get("GCE_METADATA_HOST", "")
-        given = url or (f"http://{host}" if host else ON_COMPUTE_ENGINE)
-        self._url = given.rstrip("/") + "/computeMetadata/v1"
+        address = url or (f"http://{host}" if host else ON_COMPUTE_ENGINE)
+        self._url = address.rstrip("/") + "/computeMetadata/v1"
         self._of_machines = (url or ON_COMPUTE_ENGINE).rstrip("/") + "/computeMetadata/v1"
 
     def find(self, item: str) -> str:

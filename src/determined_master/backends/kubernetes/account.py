@@ -61,8 +61,8 @@ def kubeconfig_account(path: str) -> str:
     try:
         config = msgspec.yaml.decode(Path(path).expanduser().read_bytes(), type=_KubeConfig)
         users = {context.name: context.context.user for context in config.contexts}
-        wanted = users.get(config.current_context, "")
-        user = next((one.user for one in config.users if one.name == wanted), _User())
+        user_name = users.get(config.current_context, "")
+        user = next((one.user for one in config.users if one.name == user_name), _User())
         return _account_of(user.token or Path(user.token_file).read_text())
     except (OSError, ValueError):  # msgspec's errors and those of UTF-8 are ValueErrors
         return ""

@@ -245,8 +245,8 @@ class KubernetesApi:
 
     def _errors(self) -> type[Exception]:
         aiohttp = importlib.import_module("aiohttp")
-        found: type[Exception] = aiohttp.ClientError
-        return found
+        client_error: type[Exception] = aiohttp.ClientError
+        return client_error
 
 
 def _library() -> tuple[Any, Any]:
@@ -265,8 +265,8 @@ def _library() -> tuple[Any, Any]:
 async def _next_piece(response: Any, idle_s: float) -> bytes:
     """The received bytes, empty at the end."""
     async with asyncio.timeout(idle_s):
-        found: bytes = await response.content.readany()
-        return found
+        piece: bytes = await response.content.readany()
+        return piece
 
 
 def _encoded(body: Any) -> bytes | io.BytesIO | None:
@@ -306,7 +306,7 @@ def _raise_for(status: int, data: bytes, what: str) -> None:
 
 def _object(data: bytes) -> Json:
     try:
-        found = _decoder.decode(data)
+        document = _decoder.decode(data)
     except msgspec.DecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -140,8 +140,8 @@ class ClusterWatcher:
         take: Callable[[ObjectsListed | ObjectChanged], Awaitable[None]],
         keep: Callable[[Json], Any] = whole,
     ) -> None:
-        seen = follow_all(self._api, self._options.paths_of(kind), query, self._times, keep)
-        async with contextlib.aclosing(seen) as changes:
+        stream = follow_all(self._api, self._options.paths_of(kind), query, self._times, keep)
+        async with contextlib.aclosing(stream) as changes:
             async for change in changes:
                 if isinstance(change, WatchLost):
                     await self._lose(what, change)

@@ -53,17 +53,17 @@ def slots_claim_name(name: str) -> str:
 
 def route_names(name: str, ports: Iterable[int]) -> dict[int, str]:
     """The names of the Service and the TCPRoute of each port of a pod, of the pod's name."""
-    found = {}
+    names_by_port = {}
     for number, port in enumerate(sorted(ports)):
         tail = f"{name[-_NAME_TAIL:]}-{number}"
-        found[port] = f"{name[:-_NAME_TAIL][: _MAX_NAME - len(tail)]}{tail}"
-    return found
+        names_by_port[port] = f"{name[:-_NAME_TAIL][: _MAX_NAME - len(tail)]}{tail}"
+    return names_by_port
 
 
 def label_value(text: str) -> str:
     """A text in the form that labels allow."""
-    kept = re.sub(r"[^A-Za-z0-9._-]", "_", text)
-    cut = re.sub(r"^[^A-Za-z0-9]+", "", kept)[:_MAX_LABEL]
+    replaced = re.sub(r"[^A-Za-z0-9._-]", "_", text)
+    cut = re.sub(r"^[^A-Za-z0-9]+", "", replaced)[:_MAX_LABEL]
     trimmed = re.sub(r"[^A-Za-z0-9]+$", "", cut)
     return trimmed if trimmed or not text else "invalid_value"
 

@@ -37,8 +37,8 @@ class NamespaceCalls:
         """Whether a namespace of that name exists and accepts objects."""
 
         async def ask() -> bool:
-            found = await self._find(name)
-            return found is not None and not _is_going(found)
+            namespace = await self._find(name)
+            return namespace is not None and not _is_going(namespace)
 
         return await _call(ask)
 
@@ -67,13 +67,13 @@ class NamespaceCalls:
             except KubernetesRefused as error:
                 if error.reason != "AlreadyExists":
                     raise
-                found = await self._find(name)
-                if found is None or _is_going(found):
+                namespace = await self._find(name)
+                if namespace is None or _is_going(namespace):
                     raise Unavailable(
                         f"namespace {name!r} is being deleted by Kubernetes: retry once it "
                         "is deleted"
                     ) from error
-                return self._is_own(found)
+                return self._is_own(namespace)
             return True
 
         return await _call(make)
@@ -86,12 +86,12 @@ class NamespaceCalls:
         """
 
         async def delete() -> bool:
-            found = await self._find(name)
-            if found is None:
+            namespace = await self._find(name)
+            if namespace is None:
                 return True
-            if not self._is_own(found):
+            if not self._is_own(namespace):
                 return False
-            same = {"preconditions": {"uid": found["metadata"]["uid"]}}
+            same = {"preconditions": {"uid": namespace["metadata"]["uid"]}}
             body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", **same}
             try:
                 await self._api.call("DELETE", f"/api/v1/namespaces/{name}", body=body)
@@ -122,14 +122,14 @@ class NamespaceCalls:
         async def ask() -> Json:
             return await self._api.call("GET", path)
 
-        found = []
+        quotas = []
         for item in (await _call(ask)).get("items") or ():
             hard = (item.get("spec") or {}).get("hard") or {}
             name = str(item["metadata"]["name"])
             if GPU_REQUESTS in hard:
                 gpus = float(quantity(hard[GPU_REQUESTS]))
-                found.append(Quota(name, gpus, is_own=name == _quota_name(namespace)))
-        return sorted(found, key=lambda q: q.name)
+                quotas.append(Quota(name, gpus, is_own=name == _quota_name(namespace)))
+        return sorted(quotas, key=lambda q: q.name)
 
     async def set_quota(self, namespace: str, gpus: int) -> None:
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"

@@ -130,11 +130,11 @@ class NodeCache:
         before = self._own_slots.get(id), self._leftover.get(id)
         if before == (own, leftover):
             return
-        for kept, slots in ((self._own_slots, own), (self._leftover, leftover)):
+        for by_id, slots in ((self._own_slots, own), (self._leftover, leftover)):
             if slots is None:
-                kept.pop(id, None)
+                by_id.pop(id, None)
             else:
-                kept[id] = slots
+                by_id[id] = slots
         self._refresh(id.removeprefix(self._options.node_prefix))
 
     def snapshots(self) -> Sequence[AgentSnapshot]:
@@ -151,14 +151,14 @@ class NodeCache:
         The same object where nothing has changed.
         """
         if self._loads is None:
-            found = {
+            loads_by_node = {
                 f"{self._options.node_prefix}{name}": NodeLoad(
                     self._facts_of(name, raw), self._foreign.requests(name)
                 )
                 for name, raw in self._raw.items()
             }
             self._loads = ClusterLoads(
-                found,
+                loads_by_node,
                 nodes.slot_requests(self._options),
                 replaced=nodes.replaced_resources(self._options),
             )
@@ -171,11 +171,11 @@ class NodeCache:
 
     def by_preference(self) -> list[NodeFacts]:
         """All nodes by name, those that take pods now before the others."""
-        found = (
+        candidates = (
             (self._view_of(name, raw), self._facts_of(name, raw))
             for name, raw in self._raw.items()
         )
-        ordered = sorted(found, key=lambda one: (not _takes_pods(one[0]), one[0].name))
+        ordered = sorted(candidates, key=lambda one: (not _takes_pods(one[0]), one[0].name))
         return [facts for _, facts in ordered]
 
     def with_free_slots(self, slots: int) -> list[NodeFacts]:
@@ -196,30 +196,30 @@ class NodeCache:
         return self._snapshots.get(name)
 
     def is_ready(self, name: str) -> bool:
-        found = self._snapshots.get(name) or self._queues.get(name)
-        return found is not None and found.is_connected
+        node = self._snapshots.get(name) or self._queues.get(name)
+        return node is not None and node.is_connected
 
     def has_left(self, name: str) -> bool:
         """Whether it is ready and serves no pool any more: its pods continue, nothing starts."""
         return name in self._left
 
     def _free_slots(self, node: AgentSnapshot) -> int:
-        taken = self._own_slots.get(node.id, set()) | node.foreign_slots
-        return len(node.devices) - len(taken)
+        used_slots = self._own_slots.get(node.id, set()) | node.foreign_slots
+        return len(node.devices) - len(used_slots)
 
     def _facts_of(self, name: str, raw: Json) -> NodeFacts:
-        known = self._facts.get(name)
-        if known is None or known[0] is not raw:
-            known = self._facts[name] = raw, facts_of(raw)
-        return known[1]
+        cached = self._facts.get(name)
+        if cached is None or cached[0] is not raw:
+            cached = self._facts[name] = raw, facts_of(raw)
+        return cached[1]
 
     def _view_of(self, name: str, raw: Json) -> NodeView:
         cpu = self._foreign.system_cpu(name)
-        devices, known = self.devices.of(name), self._views.get(name)
-        if known is None or known[0] is not raw or known[1:3] != (cpu, devices):
-            seen = nodes.view(raw, cpu, self._options, devices)
-            known = self._views[name] = raw, cpu, devices, seen
-        return known[3]
+        devices, cached = self.devices.of(name), self._views.get(name)
+        if cached is None or cached[0] is not raw or cached[1:3] != (cpu, devices):
+            view = nodes.view(raw, cpu, self._options, devices)
+            cached = self._views[name] = raw, cpu, devices, view
+        return cached[3]
 
     def _taken(self, name: str) -> Decimal:
         """Slots of a node that no pod of this master can get."""
@@ -244,15 +244,15 @@ class NodeCache:
         if raw is None:
             self._snapshots.pop(agent_id, None)
             return
-        seen = self._view_of(name, raw)
-        if seen.pools:
-            self._pools[agent_id] = seen.pools
-        elif seen.is_ready and agent_id in self._pools:
+        view = self._view_of(name, raw)
+        if view.pools:
+            self._pools[agent_id] = view.pools
+        elif view.is_ready and agent_id in self._pools:
             self._left.add(agent_id)
-        if not seen.pools and (agent_id not in self._own_slots or agent_id not in self._pools):
+        if not view.pools and (agent_id not in self._own_slots or agent_id not in self._pools):
             self._snapshots.pop(agent_id, None)
             return
-        fresh, old = self._snapshot(seen), self._snapshots.get(agent_id)
+        fresh, old = self._snapshot(view), self._snapshots.get(agent_id)
         if old != fresh:
             self._snapshots[agent_id] = fresh
             self._ever.add(agent_id)
@@ -261,7 +261,7 @@ class NodeCache:
         agent_id = f"{self._options.node_prefix}{node.name}"
         pools = node.pools or self._pools[agent_id]
         own = self._switches.get(agent_id, ALL_ON)
-        taken = nodes.taken_slots(
+        used_slots = nodes.taken_slots(
             len(node.devices),
             tuple(self._own_slots.get(agent_id, ())),
             self._taken(node.name),
@@ -280,7 +280,7 @@ class NodeCache:
             is_draining=own.is_draining or node.is_cordoned or not node.pools,
             disabled_slots=own.disabled_slots,
             draining_slots=own.draining_slots,
-            foreign_slots=taken | self._leftover.get(agent_id, set()),
+            foreign_slots=used_slots | self._leftover.get(agent_id, set()),
         )
 
 

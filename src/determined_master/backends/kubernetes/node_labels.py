@@ -65,11 +65,11 @@ class NodeLabels:
             return
         for name, labels in self._labels().items():
             agent_id = f"{self._options.node_prefix}{name}"
-            wanted = _value(self._switches.get(agent_id, ALL_ON))
-            if wanted is None and agent_id not in self._enabled:
+            label = _value(self._switches.get(agent_id, ALL_ON))
+            if label is None and agent_id not in self._enabled:
                 continue
-            if labels.get(self._key) != wanted:
-                await self._set(name, wanted)
+            if labels.get(self._key) != label:
+                await self._set(name, label)
                 if self._is_forbidden:
                     return
             self._enabled.discard(agent_id)

@@ -108,18 +108,18 @@ def replaced_resources(options: ClusterOptions) -> frozenset[str]:
 
 def taken_slots(devices: int, own: Sequence[int], foreign: Decimal) -> frozenset[int]:
     """The slots that stand for usage by others: free numbers from the end."""
-    wanted = min(math.ceil(foreign), devices)
+    count = min(math.ceil(foreign), devices)
     busy = set(own)
     free = [n for n in reversed(range(devices)) if n not in busy]
-    return frozenset(free[:wanted])
+    return frozenset(free[:count])
 
 
 def serves(node: Json, pool: PoolPods, *, has_gpus: bool, is_only: bool = False) -> bool:
     """Whether pods of a pool may run on a node, according to its pod specs."""
-    given = pool.gpu_pod_spec if has_gpus else pool.cpu_pod_spec
-    spec = (camel(given or {}).get("spec")) or {}
+    pod_spec = pool.gpu_pod_spec if has_gpus else pool.cpu_pod_spec
+    spec = (camel(pod_spec or {}).get("spec")) or {}
     tolerations = spec.get("tolerations") or []
-    tolerated = GPU_TAINTS if is_only and not given else frozenset()
+    tolerated = GPU_TAINTS if is_only and not pod_spec else frozenset()
     for taint in (node.get("spec") or {}).get("taints") or ():
         if taint.get("effect") == "PreferNoSchedule" or taint.get("key") in ALWAYS_TOLERATED:
             continue

@@ -49,8 +49,8 @@ class MasterAddress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def url(self) -> str:
         """Without a slash at its end."""
-        shown = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{shown}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
 
 
 class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,8 +159,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         """
         if kind == "nodes" or not self.namespaces:
             return [f"{group}/{kind}"]
-        wanted = dict.fromkeys((self.default_namespace, *self.namespaces))
-        return [f"{group}/namespaces/{namespace}/{kind}" for namespace in wanted]
+        namespaces = dict.fromkeys((self.default_namespace, *self.namespaces))
+        return [f"{group}/namespaces/{namespace}/{kind}" for namespace in namespaces]
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

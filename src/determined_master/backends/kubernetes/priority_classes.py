@@ -69,10 +69,10 @@ class PriorityClasses:
 
         The class is made again when it is needed next.
         """
-        found = _MISSING.search(text)
-        if found is None or found[1] not in self._used_at:
+        match = _MISSING.search(text)
+        if match is None or match[1] not in self._used_at:
             return False
-        del self._used_at[found[1]]
+        del self._used_at[match[1]]
         return True
 
     async def remove_unused(self, used: Collection[str]) -> None:

@@ -44,14 +44,14 @@ class PlaceholderPods:
         if isinstance(change, ObjectsListed):
             self.by_place = dict(_placeholders(change.items))
             return
-        known = self.by_place
+        by_place = self.by_place
         for place, one in _placeholders([change.item]):
-            if known is None:
+            if by_place is None:
                 return
             if change.kind != "DELETED":
-                known[place] = one
-            elif place in known and known[place].uid == one.uid:
-                del known[place]
+                by_place[place] = one
+            elif place in by_place and by_place[place].uid == one.uid:
+                del by_place[place]
 
     def put(self, pod: Mapping[str, Any]) -> None:
         """One was created; what the watch has already brought of it is newer."""

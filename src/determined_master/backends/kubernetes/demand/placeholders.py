@@ -197,10 +197,10 @@ class Placeholders:
             if request.allocation_id in self._released:
                 continue
             numbers = {place_of(request, n, self._options): n for n in range(len(request.slots))}
-            known = {place: self._known()[place] for place in numbers if place in self._known()}
-            holding = [place for place, one in known.items() if one.node]
-            waiting = [place for place, one in known.items() if not one.node]
-            fresh = [place for place in reversed(numbers) if place not in known]
+            existing = {place: self._known()[place] for place in numbers if place in self._known()}
+            holding = [place for place, one in existing.items() if one.node]
+            waiting = [place for place, one in existing.items() if not one.node]
+            fresh = [place for place in reversed(numbers) if place not in existing]
             lacking = len(numbers) - max(request.housed, len(holding))
             for place in [*holding, *[*waiting, *fresh][:lacking]]:
                 requested[place] = request, numbers[place]
@@ -212,11 +212,11 @@ class Placeholders:
         room = self._nodes.with_free_slots(request.slots[number])
         avoided = {node.name: node for node in (*room, *awaited)}
         pod = placeholder(request, number, self._options, list(avoided.values()))
-        made = await self._made(pod)
-        if made is None:
+        created = await self._made(pod)
+        if created is None:
             self._refused[place] = clock.monotonic_s() + REFUSED_S
         else:
-            self._existing.put(made)
+            self._existing.put(created)
 
     async def _made(self, pod: Json) -> Json | None:
         """The pod as the API server has created it; None if it has not."""

@@ -114,12 +114,12 @@ class ProvisioningRequests:
 
     def asked(self, allocation_id: str) -> NodesAsked | None:
         """When nodes were asked for and the answer, or why that is not possible."""
-        for found in (self._found or {}).values():
-            if found.allocation_id == allocation_id:
+        for entry in (self._found or {}).values():
+            if entry.allocation_id == allocation_id:
                 return NodesAsked(
-                    at=found.created_at,
-                    text=sentence(found.answer, found.again_at),
-                    admin_text=sentence(found.answer, found.again_at, for_admin=True),
+                    at=entry.created_at,
+                    text=sentence(entry.answer, entry.again_at),
+                    admin_text=sentence(entry.answer, entry.again_at, for_admin=True),
                 )
         if allocation_id not in self._waiting():
             return None
@@ -131,8 +131,8 @@ class ProvisioningRequests:
         """Withdraw the request of a task whose pods are made now. Raises Unreachable."""
         await self._placeholders.make_room(allocation_id, agent_id)
         self._released.add(allocation_id)
-        for found in [f for f in (self._found or {}).values() if f.allocation_id == allocation_id]:
-            await self._withdraw(found)
+        for entry in [f for f in (self._found or {}).values() if f.allocation_id == allocation_id]:
+            await self._withdraw(entry)
 
     def forget(self) -> None:
         """List them again: another master may have led."""
@@ -157,16 +157,16 @@ class ProvisioningRequests:
             Unreachable: the API server does not answer.
         """
         await self._placeholders.reconcile()
-        wanted = self._wanted()
-        if not await self._refresh(is_needed=bool(wanted)):
+        needed = self._wanted()
+        if not await self._refresh(is_needed=bool(needed)):
             return
         assert self._found is not None
         now, now_s = clock.now(), clock.monotonic_s()
-        for found in [f for key, f in self._found.items() if key not in wanted]:
-            if now_s >= self._keeps_until_s or found.allocation_id in self._released:
-                await self._withdraw(found)
+        for entry in [f for key, f in self._found.items() if key not in needed]:
+            if now_s >= self._keeps_until_s or entry.allocation_id in self._released:
+                await self._withdraw(entry)
         self._refused = {key: r for key, r in self._refused.items() if r[2] > now_s}
-        for key, request in wanted.items():
+        for key, request in needed.items():
             existing = self._found.get(key)
             if request.allocation_id in self._released or key in self._refused:
                 continue
@@ -209,20 +209,20 @@ class ProvisioningRequests:
         requests = await self._items(KIND, GROUP)
         if self._found is None:
             self._keeps_until_s = clock.monotonic_s() + KEPT_S
-            named = {name for r in requests for name in _templates(r)}
+            templates = {name for r in requests for name in _templates(r)}
             for template in await self._items("podtemplates", "/api/v1"):
                 meta = template["metadata"]
-                if str(meta["name"]) not in named:
+                if str(meta["name"]) not in templates:
                     await self._delete("/api/v1", str(meta["namespace"]), "podtemplates", meta)
-        found: dict[_Key, _Found] = {}
+        by_key: dict[_Key, _Found] = {}
         for item in requests:
             one = _found(item)
-            before = found.get(one.key)
+            before = by_key.get(one.key)
             if before is not None:  # an attempt whose removal has failed
                 older, one = sorted((before, one), key=lambda f: f.attempt)
                 await self._withdraw(older)
-            found[one.key] = one
-        self._found = found
+            by_key[one.key] = one
+        self._found = by_key
 
     async def _items(self, kind: str, group: str) -> list[Json]:
         query = {"labelSelector": f"{names.CLUSTER}={self._options.cluster_id},{DEMAND}=true"}
@@ -264,14 +264,14 @@ class ProvisioningRequests:
             if error.reason != "AlreadyExists":
                 raise
 
-    async def _withdraw(self, found: _Found) -> None:
+    async def _withdraw(self, entry: _Found) -> None:
         """Remove a request and its templates; the autoscaler forgets it at once."""
-        await self._delete(GROUP, found.namespace, KIND, {"name": found.name})
-        for name in found.templates:
-            await self._delete("/api/v1", found.namespace, "podtemplates", {"name": name})
-        known = self._found or {}
-        if known.get(found.key) is found:
-            del known[found.key]
+        await self._delete(GROUP, entry.namespace, KIND, {"name": entry.name})
+        for name in entry.templates:
+            await self._delete("/api/v1", entry.namespace, "podtemplates", {"name": name})
+        by_key = self._found or {}
+        if by_key.get(entry.key) is entry:
+            del by_key[entry.key]
 
     async def _delete(self, group: str, namespace: str, kind: str, meta: Json) -> None:
         path = f"{group}/namespaces/{namespace}/{kind}/{meta['name']}"

@@ -59,11 +59,11 @@ class DeviceCache:
         """Why a selector of the class fails somewhere; empty when it does not."""
         return next(iter(self._blocked.values()), "")
 
-    def set_class(self, found: ClassFacts) -> Names:
+    def set_class(self, class_facts: ClassFacts) -> Names:
         """The class is known, or has changed; returns the nodes whose devices have."""
-        if found == self._class:
+        if class_facts == self._class:
             return frozenset()
-        self._class = found
+        self._class = class_facts
         return self._select({one.pool for one in self._slices.values()})
 
     def set_slices(self, items: Iterable[tuple[str, SliceFacts]]) -> Names:
@@ -148,12 +148,12 @@ class DeviceCache:
 
     def _select(self, pools: Iterable[DevicePoolId]) -> Names:
         """Apply the class to pools whose slices have changed."""
-        wanted = set(pools)
-        slices: dict[DevicePoolId, list[SliceFacts]] = {pool: [] for pool in wanted}
+        pool_ids = set(pools)
+        slices: dict[DevicePoolId, list[SliceFacts]] = {pool: [] for pool in pool_ids}
         for one in self._slices.values():
-            if one.pool in wanted:
+            if one.pool in pool_ids:
                 slices[one.pool].append(one)
-        missing = set(self.incomplete) - wanted
+        missing = set(self.incomplete) - pool_ids
         for pool, parts in slices.items():
             whole = whole_pool(parts)
             if whole is None:
@@ -165,7 +165,7 @@ class DeviceCache:
             else:
                 self._selected[pool] = select(whole, self._class.selectors)
         self.incomplete = frozenset(missing)
-        return self._count(wanted) | self._block()
+        return self._count(pool_ids) | self._block()
 
     def _count(self, pools: Iterable[DevicePoolId]) -> Names:
         changed: set[str] = set()
@@ -186,12 +186,12 @@ class DeviceCache:
         return frozenset(changed)
 
     def _held(self, selected: SelectedPool) -> dict[DeviceId, str]:
-        found = {}
+        nodes_by_device = {}
         for device in selected.pool.devices:
             holder = self._holders.get(device.id)
             if holder is not None:
-                found[device.id] = self._node_of(self._claims[holder])
-        return found
+                nodes_by_device[device.id] = self._node_of(self._claims[holder])
+        return nodes_by_device
 
     def _node_of(self, claim: ClaimFacts) -> str:
         """The node of the live pod for whose slots a claim was made; empty for other claims."""

@@ -168,7 +168,7 @@ class DeviceFollower:
     async def _served(self) -> str:
         """The newest known version that the server has; empty for none."""
         try:
-            found = await self._api.call("GET", GROUP)
+            answer = await self._api.call("GET", GROUP)
         except KubernetesUnreachable as error:
             log.warning("the devices of Kubernetes are not known: %s", error)
             return ""
@@ -176,8 +176,8 @@ class DeviceFollower:
             if error.status == 403:
                 self._note("api", self._lacks_right("get", GROUP, str(error)))
                 return ""
-            found = {}
-        served = {str(one.get("version")) for one in found.get("versions") or ()}
+            answer = {}
+        served = {str(one.get("version")) for one in answer.get("versions") or ()}
         version = next((one for one in VERSIONS if one in served), "")
         text = (
             f"no slots start: {self._options.title} does not serve resource.k8s.io in "
@@ -195,8 +195,8 @@ class DeviceFollower:
             paths = self._options.paths_of(kind, base)
         elif kind == "deviceclasses":
             query = {"fieldSelector": f"metadata.name={self._options.device_class}"}
-        seen = follow_all(self._api, paths, query, self._times, _READ[kind])
-        async with contextlib.aclosing(seen) as changes:
+        stream = follow_all(self._api, paths, query, self._times, _READ[kind])
+        async with contextlib.aclosing(stream) as changes:
             async for change in changes:
                 if isinstance(change, WatchLost):
                     self._lose(kind, change)
@@ -235,14 +235,14 @@ class DeviceFollower:
 
     def _take_class(self, change: ObjectsListed | ObjectChanged) -> None:
         if isinstance(change, ObjectsListed):
-            found = change.items
+            entries = change.items
         else:
-            found = [] if change.kind == "DELETED" else [change.item]
-        item = next((one for _, one in found), None)
-        given = self._options
-        made = class_of(item, given.device_class, given.device_selector, given.title)
-        self._note("deviceclasses", made.trouble)
-        self._nodes.refresh(self._board.set_class(made))
+            entries = [] if change.kind == "DELETED" else [change.item]
+        item = next((one for _, one in entries), None)
+        options = self._options
+        device_class = class_of(item, options.device_class, options.device_selector, options.title)
+        self._note("deviceclasses", device_class.trouble)
+        self._nodes.refresh(self._board.set_class(device_class))
 
     def _lacks_right(self, verbs: str, kind: str, said: str) -> str:
         return (
@@ -253,10 +253,10 @@ class DeviceFollower:
 
     def _note(self, source: str, text: str) -> None:
         """A trouble, which is logged once, or its end. `since` follows the text."""
-        known = self._troubles.get(source)
+        trouble = self._troubles.get(source)
         if not text:
             self._troubles.pop(source, None)
-        elif known is None or known.text != text:
+        elif trouble is None or trouble.text != text:
             log.error("%s", text.rpartition(";")[0])
             self._troubles[source] = ClusterTrouble(text, clock.now())
 

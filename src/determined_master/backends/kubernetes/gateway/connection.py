@@ -47,9 +47,9 @@ async def connect_through(
 
 async def _connected(host: str, port: int) -> socket.socket:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     failure = OSError(f"no address of {host} is known")
-    for family, kind, protocol, _, address in found:
+    for family, kind, protocol, _, address in addresses:
         end = socket.socket(family, kind, protocol)
         end.setblocking(False)
         try:

@@ -26,11 +26,11 @@ def used_up(gateway: Gateway, use: PortUse) -> GatewayWaits:
     )
 
 
-def over_share(gateway: Gateway, use: PortUse, user: str, wanted: int) -> GatewayWaits:
+def over_share(gateway: Gateway, use: PortUse, user: str, count: int) -> GatewayWaits:
     """A user would hold more ports than one user may."""
     held = use.by_user.get(user, 0)
     return GatewayWaits(
-        f"{_waits_for(gateway)}: {user or 'the user'} holds {held} and needs {wanted} more, "
+        f"{_waits_for(gateway)}: {user or 'the user'} holds {held} and needs {count} more, "
         f"{use.free} are free, and a user may hold at most {TIMES_FREE} times as many as are free"
         f"{_by(use)}; {_FEWER}, or let an admin widen internal_task_gateway.gateway_port_range "
         "or allow more listeners"

@@ -59,8 +59,8 @@ def holders(
 ) -> dict[int, str]:
     """The user of each port that a master has leased; empty where nobody knows."""
     users = {container_id: one.user for container_id, one in held.items()}
-    found = {}
+    users_by_port = {}
     for pod in pods:
         users[pod.report.container_id] = pod.user
-        found.update(dict.fromkeys(pod.gateway_ports.values(), pod.user))
-    return {**{one.port: users.get(one.container_id, "") for one in leases}, **found}
+        users_by_port.update(dict.fromkeys(pod.gateway_ports.values(), pod.user))
+    return {**{one.port: users.get(one.container_id, "") for one in leases}, **users_by_port}

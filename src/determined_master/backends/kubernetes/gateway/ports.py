@@ -172,40 +172,40 @@ class GatewayPorts:
         used = pods.keys() | self._held.keys()
         return any(container_id not in used for container_id, _ in self._leases)
 
-    async def _lease(self, gateway: Gateway, wanted: PodPorts, user: str) -> tuple[Lease, ...]:
-        await self._check_routes(gateway, wanted.namespace)
+    async def _lease(self, gateway: Gateway, ports: PodPorts, user: str) -> tuple[Lease, ...]:
+        await self._check_routes(gateway, ports.namespace)
         if self._most_listeners is None:
             self._most_listeners = await most_listeners(self._api)
         running = self._pods.with_gateway_ports()
         reserved = {
             port
             for pod in running
-            if pod.report.container_id != wanted.container_id
+            if pod.report.container_id != ports.container_id
             for port in pod.gateway_ports.values()
         }
         for _ in range(_MAX_CONFLICTS):
-            found = await self._read(gateway)
-            change = lease_ports(found, wanted, gateway.ports, reserved)
-            use = self._use_of(found, gateway, self._most_listeners)
+            document = await self._read(gateway)
+            change = lease_ports(document, ports, gateway.ports, reserved)
+            use = self._use_of(document, gateway, self._most_listeners)
             if change is None:
                 raise used_up(gateway, use)
-            added = len(change.leases) - len(leases_of(found, wanted.cluster_id))
+            added = len(change.leases) - len(leases_of(document, ports.cluster_id))
             if 0 < added <= use.listeners and not may_take(use, user, added):
                 raise over_share(gateway, use, user, added)
             if await self._write(gateway, change, use):
                 return change.leases
         raise KubernetesUnreachable(f"Gateway {gateway.name}: others change it again and again")
 
-    def _use_of(self, found: Json, gateway: Gateway, most: int) -> PortUse:
+    def _use_of(self, document: Json, gateway: Gateway, most: int) -> PortUse:
         """Who holds the ports of a Gateway now."""
-        leases = leases_of(found, self._options.cluster_id)
+        leases = leases_of(document, self._options.cluster_id)
         users = holders(leases, self._pods.with_gateway_ports(), self._held)
-        return use_of(found, gateway.ports, users, most)
+        return use_of(document, gateway.ports, users, most)
 
     async def _compare(self, gateway: Gateway, pods: Mapping[str, Observed]) -> None:
         existing = [pod_ports(pod, self._options.cluster_id) for pod in pods.values()]
-        found = await self._read(gateway)
-        change = settle(found, self._options.cluster_id, existing, self._held)
+        document = await self._read(gateway)
+        change = settle(document, self._options.cluster_id, existing, self._held)
         for lease in change.freed:
             await self._remove(lease)
         for lease in change.lost:

@@ -42,17 +42,17 @@ class Gangs:
                 log.warning("PodGroups are not created, and labels stand for them: %s", error)
 
 
-def check_managed(parts: Objects, made: dict[str, Any]) -> None:
+def check_managed(parts: Objects, pod: dict[str, Any]) -> None:
     """Check that kueue has taken a pod that was sent to a queue of it.
 
     Args:
         parts: the pod, as it was sent.
-        made: the pod, as it is stored.
+        pod: the pod, as it is stored.
 
     Raises:
         Refused: it has not, so that the pod would start without quota.
     """
-    labels = made["metadata"].get("labels") or {}
+    labels = pod["metadata"].get("labels") or {}
     if QUEUE_NAME in parts.pod["metadata"]["labels"] and labels.get(MANAGED) != "true":
         raise KubernetesRefused(
             422,

@@ -56,17 +56,17 @@ class QueueWaits:
         if not gangs:
             self._workloads = {}
             return
-        found = {}
+        conditions = {}
         try:
             for path in self._options.paths_of("workloads", WORKLOADS):
                 for item in (await self._api.call("GET", path)).get("items") or ():
                     key = str(item["metadata"]["namespace"]), str(item["metadata"]["name"])
                     if key in gangs:
-                        found[key] = list((item.get("status") or {}).get("conditions") or ())
+                        conditions[key] = list((item.get("status") or {}).get("conditions") or ())
         except KubernetesRefused as error:
             if not self._is_refused:
                 self._is_refused = True
                 log.warning("kueue's reasons are not known: %s", error)
             return
         self._is_refused = False
-        self._workloads = found
+        self._workloads = conditions

@@ -78,13 +78,13 @@ def name_claim(spec: Json, main: Json, slots: int, name: str, options: ClusterOp
     """
     if not slots or not options.device_class:
         return
-    given = spec.get("resourceClaims") or []
-    if any(one.get("name") == CLAIM for one in given):
+    claims = spec.get("resourceClaims") or []
+    if any(one.get("name") == CLAIM for one in claims):
         raise ValueError(
             f"the pod spec has a resource claim {CLAIM}, as the pool's own: rename it"
         )
     ours = {"name": CLAIM, "resourceClaimName": names.slots_claim_name(name)}
-    spec["resourceClaims"] = [*given, ours]
+    spec["resourceClaims"] = [*claims, ours]
     resources = main["resources"]
     main["resources"] = {
         **resources,

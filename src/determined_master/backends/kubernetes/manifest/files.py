@@ -46,22 +46,22 @@ def user_archive(spec: ContainerSpec) -> bytes:
         gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
-        made: set[str] = set()
+        directories: set[str] = set()
         for path, mode in _directories(spec):
             _add_directory(tar, path, mode)
-            made.add(path)
+            directories.add(path)
         for file in spec.files:
             if not file.is_root_owned:
-                _add(tar, file, made)
+                _add(tar, file, directories)
     return buffer.getvalue()
 
 
 def root_files(spec: ContainerSpec) -> list[RootFile]:
     """The files of the specification, and the task's user, for images that look it up there."""
-    found = [*(f for f in spec.files if f.is_root_owned), *_account_files(spec)]
+    files = [*(f for f in spec.files if f.is_root_owned), *_account_files(spec)]
     return [
         RootFile(_checked(file.path), f"root.{n}", file.mode, file.content)
-        for n, file in enumerate(found)
+        for n, file in enumerate(files)
     ]
 
 
@@ -76,17 +76,17 @@ def _account_files(spec: ContainerSpec) -> tuple[File, ...]:
 
 
 def _directories(spec: ContainerSpec) -> list[tuple[str, int]]:
-    found = [
+    directories = [
         (RUN_DIR, 0o700),
         (f"{RUN_DIR}/info", 0o755),
         (f"{RUN_DIR}/pythonuserbase", 0o700),
     ]
     if not spec.work_dir or spec.work_dir == f"{RUN_DIR}/workdir":
-        found.append((f"{RUN_DIR}/workdir", 0o700))
-    return found
+        directories.append((f"{RUN_DIR}/workdir", 0o700))
+    return directories
 
 
-def _add(tar: tarfile.TarFile, file: File, made: set[str]) -> None:
+def _add(tar: tarfile.TarFile, file: File, directories: set[str]) -> None:
     path = _checked(file.path)
     if not path.startswith(f"{RUN_DIR}/"):
         raise ValueError(
@@ -94,12 +94,12 @@ def _add(tar: tarfile.TarFile, file: File, made: set[str]) -> None:
         )
     missing: list[str] = []
     parent = os.path.dirname(path)
-    while parent not in made:
+    while parent not in directories:
         missing.append(parent)
         parent = os.path.dirname(parent)
     for directory in reversed(missing):
         _add_directory(tar, directory, 0o700)
-        made.add(directory)
+        directories.add(directory)
     info = tarfile.TarInfo(_inside(path))
     info.mode, info.size = file.mode, len(file.content)
     tar.addfile(info, io.BytesIO(file.content))

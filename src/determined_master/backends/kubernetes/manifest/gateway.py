@@ -31,15 +31,15 @@ def routes_of(
     """
     if gateway is None:
         return ()
-    found = []
+    routes = []
     for port, name in names.route_names(metadata["name"], leased).items():
         own = {
             **metadata,
             "name": name,
             "annotations": {f"{names.PREFIX}job-name": metadata["name"]},
         }
-        found += [_service(own, port), _route(own, port, leased[port], gateway)]
-    return tuple(found)
+        routes += [_service(own, port), _route(own, port, leased[port], gateway)]
+    return tuple(routes)
 
 
 def ports_note(leased: Mapping[int, int], gateway: Gateway | None) -> dict[str, str]:

@@ -74,8 +74,8 @@ def pod_group(order: StartOrder, namespace: str, options: ClusterOptions) -> Jso
     }
 
 
-def _others(given: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in given.items() if not key.startswith(KUEUE)}
+def _others(marks: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in marks.items() if not key.startswith(KUEUE)}
 
 
 def _marks(handover: Handover, group: str, pods: int) -> tuple[dict[str, str], dict[str, str]]:

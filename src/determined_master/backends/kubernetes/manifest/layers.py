@@ -56,10 +56,10 @@ def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
     Raises:
         ValueError: a part has a wrong type.
     """
-    given = camel(pod or {})
-    for at, noun, value in wrong_types(given):
+    own_pod = camel(pod or {})
+    for at, noun, value in wrong_types(own_pod):
         raise ValueError(f"environment.pod_spec{at}: {expected(noun, value)}")
-    metadata, spec = given.get("metadata") or {}, given.get("spec") or {}
+    metadata, spec = own_pod.get("metadata") or {}, own_pod.get("spec") or {}
     containers = spec.get("containers") or []
     return UserPod(
         labels=_own_marks(metadata.get("labels")),
@@ -72,8 +72,8 @@ def split_user_pod(pod: Mapping[str, Any] | None) -> UserPod:
     )
 
 
-def _own_marks(given: Mapping[str, Any] | None) -> dict[str, str]:
-    marks = {str(key): str(value) for key, value in (given or {}).items()}
+def _own_marks(own_marks: Mapping[str, Any] | None) -> dict[str, str]:
+    marks = {str(key): str(value) for key, value in (own_marks or {}).items()}
     return {key: value for key, value in marks.items() if not key.startswith(names.PREFIX)}
 
 
@@ -100,8 +100,8 @@ def without_nodes(affinity: Mapping[str, Any] | None, nodes: Collection[NodeFact
 
 def _with_conditions(affinity: Mapping[str, Any] | None, **conditions: list[Json]) -> Json:
     """Terms of a node selector are alternatives, so each of them gets the conditions."""
-    found: Json = dict(affinity or {})
-    near: Json = dict(found.get("nodeAffinity") or {})
+    merged: Json = dict(affinity or {})
+    near: Json = dict(merged.get("nodeAffinity") or {})
     required = near.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     terms = [dict(term) for term in required.get("nodeSelectorTerms") or [{}]]
     for term in terms:
@@ -109,8 +109,8 @@ def _with_conditions(affinity: Mapping[str, Any] | None, **conditions: list[Json
             if more:
                 term[part] = [*(term.get(part) or []), *more]
     near["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
-    found["nodeAffinity"] = near
-    return found
+    merged["nodeAffinity"] = near
+    return merged
 
 
 def without_root(spec: Json, user: TaskUser) -> None:
@@ -123,8 +123,8 @@ def without_root(spec: Json, user: TaskUser) -> None:
     account: Json = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     if user.uid:
         account.update(runAsUser=user.uid, runAsGroup=user.gid)
-    given = spec.get("securityContext") or {}
-    spec["securityContext"] = {**account, **given, "runAsNonRoot": True}
+    context = spec.get("securityContext") or {}
+    spec["securityContext"] = {**account, **context, "runAsNonRoot": True}
     for part in spec.keys() & {"containers", "initContainers"}:
         spec[part] = [_without_escalation(container) for container in spec[part]]
 
@@ -135,10 +135,10 @@ def _without_escalation(container: Json) -> Json:
     added = capabilities.get("add") or ()
     if context.get("privileged") or {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(added):
         return container  # Kubernetes refuses the combination
-    found = {"allowPrivilegeEscalation": False, **context}
+    merged = {"allowPrivilegeEscalation": False, **context}
     if context.get("runAsNonRoot") is not False:  # capabilities are of use to root alone
-        found["capabilities"] = {"drop": ["ALL"], **capabilities}
-    return {**container, "securityContext": found}
+        merged["capabilities"] = {"drop": ["ALL"], **capabilities}
+    return {**container, "securityContext": merged}
 
 
 def host_path_of(mount: Mount, spec: ContainerSpec) -> tuple[str, str]:

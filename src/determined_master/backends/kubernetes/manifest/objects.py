@@ -57,8 +57,8 @@ class Objects(msgspec.Struct, frozen=True):
         Kubernetes deletes them with the pod, so the master needs no right to list, read or delete
         Secrets. The pod pulls no image before it has the last one.
         """
-        found = [one for one in (self.pull_secret, self.secret) if one is not None]
-        return [self.owned(one, uid) for one in found]
+        secrets = [one for one in (self.pull_secret, self.secret) if one is not None]
+        return [self.owned(one, uid) for one in secrets]
 
     def owned(self, item: Json, uid: str) -> Json:
         """An object as a part of the pod."""
@@ -90,7 +90,7 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
         grace_s = grace_of(order, own.spec, extras.grace_s)
         variables["DET_EVICTION_SAVE_S"] = str(max(0, grace_s - SAVE_MARGIN_S))
     owned_by_root = root_files(spec)
-    shown, hidden = split(variables, spec, own.main, owned_by_root)
+    plain, hidden = split(variables, spec, own.main, owned_by_root)
     metadata = {
         "name": name,
         "namespace": namespace,
@@ -107,11 +107,11 @@ def build(order: StartOrder, options: ClusterOptions, extras: Extras) -> Objects
             **metadata,
             "annotations": _annotations(own, extras, options) | annotations,
         },
-        "spec": pod_spec(order, options, own, name, list(shown), owned_by_root, extras),
+        "spec": pod_spec(order, options, own, name, list(plain), owned_by_root, extras),
     }
     hand_over(pod, own, order, options)
     of_secret = {**metadata, "annotations": annotations}
-    data = secret_data(shown, hidden, spec, owned_by_root, extras.prepare)
+    data = secret_data(plain, hidden, spec, owned_by_root, extras.prepare)
     check_size(data, variables, spec, owned_by_root)
     secret = _secret("Opaque", of_secret, data)
     return Objects(
@@ -185,12 +185,12 @@ def _check_names(terms: PodTerms, namespace: str, options: ClusterOptions) -> No
     Raises:
         ValueError: it does; the text has the name.
     """
-    given = camel(terms.pod_spec or {})
-    taken = object_of_a_task(given)
-    if taken:
-        raise ValueError(f"the pod spec names {taken}")
+    own_spec = camel(terms.pod_spec or {})
+    reserved = object_of_a_task(own_spec)
+    if reserved:
+        raise ValueError(f"the pod spec names {reserved}")
     place, _, account = options.own_account.partition("/")
-    name = reserved_name(given, options.reserved_names, account if place == namespace else "")
+    name = reserved_name(own_spec, options.reserved_names, account if place == namespace else "")
     if name:
         raise ValueError(
             f"the pod spec names {name}, which is kept for the master and its database: name an "
@@ -204,11 +204,11 @@ def _check_account(own: UserPod, namespace: str, options: ClusterOptions) -> Non
     Raises:
         ValueError: it would.
     """
-    given = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
-    if not options.own_account or f"{namespace}/{given or 'default'}" != options.own_account:
+    account = own.spec.get("serviceAccountName") or own.spec.get("serviceAccount")
+    if not options.own_account or f"{namespace}/{account or 'default'}" != options.own_account:
         return
-    if given:
-        raise ValueError(f"the pod spec names the master's own service account {given}")
+    if account:
+        raise ValueError(f"the pod spec names the master's own service account {account}")
     if own.spec.get("automountServiceAccountToken") or _projects_token(own):
         raise ValueError(
             "the pod spec asks for a token of the default service account, which is the master's "

@@ -78,7 +78,7 @@ def pod_spec(
         *(own.spec.get("tolerations") or []),
         *device_tolerations(len(order.slot_ids), options),
     ]
-    found = {
+    merged = {
         **own.spec,
         **({"tolerations": tolerations} if tolerations else {}),
         "restartPolicy": "Never",
@@ -89,16 +89,16 @@ def pod_spec(
         "containers": [*own.sidecars, main],
         "volumes": [*own.volumes, *volumes_of(spec, secret, owned_by_root, has_init=has_init)],
     }
-    name_claim(found, main, len(order.slot_ids), secret, options)
+    name_claim(merged, main, len(order.slot_ids), secret, options)
     if not spec.allow_root:
-        without_root(found, spec.user)
-    found.setdefault("enableServiceLinks", False)
-    found.setdefault("automountServiceAccountToken", False)
+        without_root(merged, spec.user)
+    merged.setdefault("enableServiceLinks", False)
+    merged.setdefault("automountServiceAccountToken", False)
     if extras.priority_class:
-        found.setdefault("priorityClassName", extras.priority_class)
+        merged.setdefault("priorityClassName", extras.priority_class)
     if options.default_scheduler:
-        found.setdefault("schedulerName", options.default_scheduler)
-    return found
+        merged.setdefault("schedulerName", options.default_scheduler)
+    return merged
 
 
 def _init_container(
@@ -122,10 +122,10 @@ def _init_container(
 
 def grace_of(order: StartOrder, spec: Json, least_s: int) -> int:
     """Seconds between the termination signal and the kill; a trial's pod spec may give more."""
-    asked = spec.get("terminationGracePeriodSeconds")
-    if order.pod is None or not order.pod.trial_id or not isinstance(asked, int):
+    grace = spec.get("terminationGracePeriodSeconds")
+    if order.pod is None or not order.pod.trial_id or not isinstance(grace, int):
         return least_s
-    return min(max(least_s, asked), MAX_GRACE_S)
+    return min(max(least_s, grace), MAX_GRACE_S)
 
 
 def device_tolerations(slots: int, options: ClusterOptions) -> list[Json]:
@@ -194,14 +194,14 @@ def _preparation(run: str, harness: str) -> list[str]:
     return [f"{ORDER_DIR}/prepare.py", ORDER_DIR, run, harness, NOTE]
 
 
-def _capabilities(given: Mapping[str, Any], spec: ContainerSpec) -> Json:
+def _capabilities(capabilities: Mapping[str, Any], spec: ContainerSpec) -> Json:
     """Those of the task and of its pod spec; Docker's prefix `CAP_` is not Kubernetes'."""
-    asked = {"add": spec.add_capabilities, "drop": spec.drop_capabilities}
-    found = {
-        part: [*(given.get(part) or ()), *(name.removeprefix("CAP_") for name in more)]
-        for part, more in asked.items()
+    changes = {"add": spec.add_capabilities, "drop": spec.drop_capabilities}
+    merged = {
+        part: [*(capabilities.get(part) or ()), *(name.removeprefix("CAP_") for name in more)]
+        for part, more in changes.items()
     }
-    return {part: list(dict.fromkeys(listed)) for part, listed in found.items() if listed}
+    return {part: list(dict.fromkeys(listed)) for part, listed in merged.items() if listed}
 
 
 def _literal(text: str) -> str:
@@ -209,19 +209,21 @@ def _literal(text: str) -> str:
     return text.replace("$(", "$$(")
 
 
-def resources_of(slots: int, options: ClusterOptions, given: Mapping[str, Any]) -> Json:
+def resources_of(slots: int, options: ClusterOptions, resources: Mapping[str, Any]) -> Json:
     """The devices of its slots; they override the user's."""
     ours: dict[str, str] = {}
-    claims = list(given.get("claims") or [])
+    claims = list(resources.get("claims") or [])
     if slots and options.slot_type == "cpu":
         ours["cpu"] = f"{round(slots * options.cpu_per_slot * 1000)}m"
     elif slots and options.device_class:
-        given = _without_devices(dict(given), options)
+        resources = _without_devices(dict(resources), options)
     elif slots:
         ours[options.device_resource] = str(slots)
-    asked: Json = {part: {**(given.get(part) or {}), **ours} for part in ("requests", "limits")}
-    asked["claims"] = claims
-    return {part: amounts for part, amounts in asked.items() if amounts}
+    merged: Json = {
+        part: {**(resources.get(part) or {}), **ours} for part in ("requests", "limits")
+    }
+    merged["claims"] = claims
+    return {part: amounts for part, amounts in merged.items() if amounts}
 
 
 def _without_devices(resources: Json, options: ClusterOptions) -> Json:

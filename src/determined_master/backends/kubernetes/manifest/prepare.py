@@ -104,8 +104,8 @@ def unpack(data: bytes, directory: str) -> None:
 
 def _make_directory(path: str, mode: int) -> None:
     os.makedirs(path, mode=mode, exist_ok=True)
-    found = os.stat(path)
-    if found.st_uid == os.getuid() and found.st_mode & 0o7777 != mode:
+    status = os.stat(path)
+    if status.st_uid == os.getuid() and status.st_mode & 0o7777 != mode:
         os.chmod(path, mode)
 
 
@@ -124,12 +124,12 @@ def fetch_beside(order: str) -> bytes:
     Raises:
         Failed: the harness cannot be had.
     """
-    found: list[bytes] = []
+    contents: list[bytes] = []
     failures: list[Exception] = []
 
     def work() -> None:
         try:
-            found.append(fetch(order))
+            contents.append(fetch(order))
         except Exception as error:
             failures.append(error)
 
@@ -139,7 +139,7 @@ def fetch_beside(order: str) -> bytes:
         thread.join(WAKE_S)
     if failures:
         raise failures[0]
-    return found[0]
+    return contents[0]
 
 
 def fetch(order: str) -> bytes:

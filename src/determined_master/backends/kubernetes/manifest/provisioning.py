@@ -64,18 +64,18 @@ def provisioning(request: NodeRequest, attempt: int, options: ClusterOptions) ->
             "annotations": {DEMAND: request.allocation_id, ATTEMPT: str(attempt)},
         }
 
-    named = {slots: f"{name}-{slots}" for slots in counts}
+    template_names = {slots: f"{name}-{slots}" for slots in counts}
     templates = tuple(
         {
             "apiVersion": "v1",
             "kind": "PodTemplate",
-            "metadata": metadata(named[slots]),
+            "metadata": metadata(template_names[slots]),
             "template": {"metadata": {"annotations": dict(MAY_GO)}, "spec": specs[slots]},
         }
         for slots in counts
     )
     pod_sets = [
-        {"podTemplateRef": {"name": named[slots]}, "count": count}
+        {"podTemplateRef": {"name": template_names[slots]}, "count": count}
         for slots, count in counts.items()
     ]
     return Provisioning(

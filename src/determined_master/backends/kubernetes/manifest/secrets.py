@@ -23,7 +23,7 @@ def secret_variable(secret: str, n: int, name: str) -> Json:
 
 
 def secret_data(
-    shown: Mapping[str, str],
+    plain: Mapping[str, str],
     hidden: Mapping[str, str],
     spec: ContainerSpec,
     owned_by_root: list[RootFile],
@@ -32,13 +32,13 @@ def secret_data(
     """The data of the Secret of a container.
 
     Args:
-        shown: the variables that the pod names, in its order.
+        plain: the variables that the pod names, in its order.
         hidden: those that the container reads from a file.
         spec: has the user's files.
         owned_by_root: the other files.
         prepare: source of the program that prepares the container.
     """
-    content = {f"env.{n}": value.encode() for n, value in enumerate(shown.values())}
+    content = {f"env.{n}": value.encode() for n, value in enumerate(plain.values())}
     content["variables.json"] = json.dumps(hidden).encode()
     content["files.tar.gz"] = user_archive(spec)
     content["prepare.py"] = prepare.encode()

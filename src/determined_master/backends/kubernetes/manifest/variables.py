@@ -49,19 +49,19 @@ def split(
     """
     if needs_init(spec, own_main.get("volumeMounts") or [], owned_by_root):
         return dict(variables), {}
-    kept = WITH_SECRETS | FILLED_IN | set(_REFERENCE.findall(json.dumps(own_main)))
-    hidden = {n: v for n, v in variables.items() if OURS.fullmatch(n) and n not in kept}
+    plain_names = WITH_SECRETS | FILLED_IN | set(_REFERENCE.findall(json.dumps(own_main)))
+    hidden = {n: v for n, v in variables.items() if OURS.fullmatch(n) and n not in plain_names}
     return {n: v for n, v in variables.items() if n not in hidden}, hidden
 
 
 def environment(order: StartOrder, options: ClusterOptions) -> dict[str, str]:
     """The container's variables, except those that Kubernetes fills in."""
-    given, master = order.spec.environment, options.master
+    env, master = order.spec.environment, options.master
     terms = order.pod or PodTerms()
-    search = f"{HARNESS_DIR}:{given['PYTHONPATH']}" if given.get("PYTHONPATH") else HARNESS_DIR
+    search = f"{HARNESS_DIR}:{env['PYTHONPATH']}" if env.get("PYTHONPATH") else HARNESS_DIR
     variables = {
         "PYTHONUNBUFFERED": "1",
-        **given,
+        **env,
         "DET_CLUSTER_ID": options.cluster_id,
         "DET_MASTER_ID": options.master_id,
         "DET_MASTER": master.url,

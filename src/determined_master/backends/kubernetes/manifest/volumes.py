@@ -72,17 +72,17 @@ def volumes_of(
     # Hundreds of small files: a disk takes three tenths of a second for them.
     harness = {"name": "det-harness", "emptyDir": {"medium": "Memory"}}
     spaces = [{"name": "det-run", "emptyDir": {}}, harness]
-    found: list[Json] = [
+    volumes: list[Json] = [
         {"name": "det-order", "secret": order},
         {"name": "root-volume", "secret": {"secretName": secret, "items": etc}},
         *([{"name": "det-space", "emptyDir": {}}] if has_init else spaces),
         {"name": "det-shm-volume", "emptyDir": shm},
     ]
-    found += [
+    volumes += [
         {"name": f"det-host-volume-{n}", "hostPath": {"path": host_path_of(mount, spec)[0]}}
         for n, mount in enumerate(spec.mounts)
     ]
-    return found
+    return volumes
 
 
 def mounts_of(spec: ContainerSpec, owned_by_root: list[RootFile], *, has_init: bool) -> list[Json]:
@@ -91,26 +91,26 @@ def mounts_of(spec: ContainerSpec, owned_by_root: list[RootFile], *, has_init: b
     It writes bytecode beside the harness: each of its processes would compile it again.
     """
     if has_init:
-        found: list[Json] = [
+        mounts: list[Json] = [
             {"name": "det-space", "mountPath": RUN_DIR, "subPath": "run"},
             {"name": "det-space", "mountPath": HARNESS_DIR, "subPath": "harness"},
         ]
     else:
-        found = [
+        mounts = [
             order_mount(),
             {"name": "det-run", "mountPath": RUN_DIR},
             {"name": "det-harness", "mountPath": HARNESS_DIR},
         ]
-    found += [
+    mounts += [
         {"name": "det-shm-volume", "mountPath": SHM_DIR},
         {"name": "root-volume", "mountPath": ETC_DIR, "readOnly": True},
     ]
-    found += [
+    mounts += [
         {"name": "det-order", "mountPath": f.path, "subPath": f.key, "readOnly": True}
         for f in owned_by_root
         if not f.is_in_etc
     ]
-    return found + [_host_mount(n, mount, spec) for n, mount in enumerate(spec.mounts)]
+    return mounts + [_host_mount(n, mount, spec) for n, mount in enumerate(spec.mounts)]
 
 
 def order_mount() -> Json:
@@ -126,14 +126,14 @@ def _target(mount: Mount, spec: ContainerSpec) -> str:
 
 
 def _host_mount(n: int, mount: Mount, spec: ContainerSpec) -> Json:
-    found: Json = {
+    mount_body: Json = {
         "name": f"det-host-volume-{n}",
         "mountPath": _target(mount, spec),
         "readOnly": mount.read_only,
     }
     below = host_path_of(mount, spec)[1]
     if below:
-        found["subPath"] = below
+        mount_body["subPath"] = below
     if mount.propagation in _FOLDERS:
-        found["mountPropagation"] = _FOLDERS[mount.propagation]
-    return found
+        mount_body["mountPropagation"] = _FOLDERS[mount.propagation]
+    return mount_body

@@ -47,5 +47,5 @@ class PodsByNode:
 
 
 def _slots(entries: Iterable[PodEntry]) -> set[int] | None:
-    found = [entry.seen.slot_ids for entry in entries]
-    return set().union(*found) if found else None
+    slot_ids = [entry.seen.slot_ids for entry in entries]
+    return set().union(*slot_ids) if slot_ids else None

@@ -47,40 +47,40 @@ class PodCache(KnownPods):
     def replace_all(self, items: Iterable[Json]) -> None:
         """All existing pods: others are deleted."""
         now = self._api.now()
-        found = {o.report.container_id: (o, raw) for o, raw in _observed(items, now)}
+        observed = {o.report.container_id: (o, raw) for o, raw in _observed(items, now)}
         for container_id, entry in list(self._entries.items()):
-            if container_id not in found and not entry.is_gone:
+            if container_id not in observed and not entry.is_gone:
                 self._vanish(entry, None)
-        for seen, raw in found.values():
-            self.note(seen, raw)
+        for pod, raw in observed.values():
+            self.note(pod, raw)
 
-    def note_created(self, seen: Observed, raw: Json) -> None:
+    def note_created(self, observed: Observed, raw: Json) -> None:
         """A pod was created; what the watch has already brought of it is newer."""
-        if seen.report.container_id not in self._entries:
-            self.note(seen, raw)
+        if observed.report.container_id not in self._entries:
+            self.note(observed, raw)
 
-    def note(self, seen: Observed, raw: Json | None = None) -> None:
+    def note(self, observed: Observed, raw: Json | None = None) -> None:
         """A pod is new or has changed."""
-        container_id = seen.report.container_id
+        container_id = observed.report.container_id
         entry = self._entries.get(container_id)
         if entry is None:
-            begun = seen.report
-            if seen.is_ending:
+            begun = observed.report
+            if observed.is_ending:
                 begun = msgspec.structs.replace(begun, state="RUNNING", failure=None)
-            entry = self._entries[container_id] = PodEntry(seen, begun)
-        seen = with_pull_error(seen, entry.seen.pull_error)
+            entry = self._entries[container_id] = PodEntry(observed, begun)
+        observed = with_pull_error(observed, entry.seen.pull_error)
         if entry.seen.is_evicted:
-            seen = ended_by_deletion(seen)
-        if entry.seen.node != seen.node:
+            observed = ended_by_deletion(observed)
+        if entry.seen.node != observed.node:
             self.by_node.remove(entry)
-        entry.seen, entry.raw = seen, raw or entry.raw
+        entry.seen, entry.raw = observed, raw or entry.raw
         self.by_node.put(entry)
-        if seen.is_ending and not self._has_ended(entry):
+        if observed.is_ending and not self._has_ended(entry):
             self._steps.go_on(entry)
             return
-        if ORDER[seen.report.state] > ORDER[entry.report.state]:
-            entry.report = seen.report
-        if seen.is_stopped:
+        if ORDER[observed.report.state] > ORDER[entry.report.state]:
+            entry.report = observed.report
+        if observed.is_stopped:
             entry.stopped.set()
         self._steps.go_on(entry)
 
@@ -93,11 +93,11 @@ class PodCache(KnownPods):
             entry.ends_at_s = now_s + max(self._times.grace_s, own_s) + KILL_S
         return now_s >= entry.ends_at_s
 
-    def removed(self, seen: Observed) -> None:
+    def removed(self, observed: Observed) -> None:
         """A pod is deleted; this is its last known state."""
-        entry = self._entries.get(seen.report.container_id)
-        if entry is not None and entry.seen.uid == seen.uid:
-            self._vanish(entry, seen)
+        entry = self._entries.get(observed.report.container_id)
+        if entry is not None and entry.seen.uid == observed.uid:
+            self._vanish(entry, observed)
 
     def note_obstacle(self, uid: str, text: str, at: datetime | None) -> None:
         """A node could not start a pod, and tries it again."""
@@ -173,10 +173,10 @@ class PodCache(KnownPods):
         """Give up pods that have waited too long; returns those to delete."""
         now, late = self._api.now(), []
         for entry in self._entries.values():
-            seen = entry.seen
-            if seen.is_ending and not entry.is_gone:
-                self.note(seen, entry.raw)
-            if entry.is_gone or seen.has_output or entry.report.state == "TERMINATED":
+            pod = entry.seen
+            if pod.is_ending and not entry.is_gone:
+                self.note(pod, entry.raw)
+            if entry.is_gone or pod.has_output or entry.report.state == "TERMINATED":
                 continue
             again = observe(entry.raw, now) if entry.raw else None
             if again is not None and again.report.state == "TERMINATED":
@@ -184,8 +184,8 @@ class PodCache(KnownPods):
                 continue
             text = given_up(entry, now, self._times)
             if text:
-                entry.report = not_placed(seen, text)
-                late.append(seen)
+                entry.report = not_placed(pod, text)
+                late.append(pod)
                 self._steps.go_on(entry)
         return late
 
@@ -222,6 +222,6 @@ class PodCache(KnownPods):
 
 def _observed(items: Iterable[Json], now: datetime) -> Iterable[tuple[Observed, Json]]:
     for item in items:
-        seen = observe(item, now)
-        if seen is not None:
-            yield seen, item
+        pod = observe(item, now)
+        if pod is not None:
+            yield pod, item

@@ -62,9 +62,9 @@ class PodChanges:
         self.note_slots()
         before, self._handed = self._handed, {}
         for item in items:
-            seen = observe(item, self._api.now())
-            if seen is not None:
-                self._note_handed(seen, item)
+            pod = observe(item, self._api.now())
+            if pod is not None:
+                self._note_handed(pod, item)
         for uid in before.keys() - self._handed.keys():
             self._nodes.remove_foreign(uid)
 
@@ -74,21 +74,21 @@ class PodChanges:
 
     async def take(self, change: ObjectChanged) -> None:
         """One pod is new, has changed or was deleted."""
-        seen = observe(change.item, self._api.now())
-        if seen is None:
+        pod = observe(change.item, self._api.now())
+        if pod is None:
             return
         if change.kind == "DELETED":
-            self._pods.removed(seen)
-            self._handed.pop(seen.uid, None)
-            self._nodes.remove_foreign(seen.uid)
+            self._pods.removed(pod)
+            self._handed.pop(pod.uid, None)
+            self._nodes.remove_foreign(pod.uid)
         else:
-            self._pods.note(seen, change.item)
-            self._note_handed(seen, change.item)
-            await self._note_eviction(seen)
-            await self._notes.match({seen.uid})
+            self._pods.note(pod, change.item)
+            self._note_handed(pod, change.item)
+            await self._note_eviction(pod)
+            await self._notes.match({pod.uid})
         pods = self._pods.by_node
         self._nodes.put_own_slots(
-            seen.node, pods.own_slots(seen.node), pods.leftover_slots(seen.node)
+            pod.node, pods.own_slots(pod.node), pods.leftover_slots(pod.node)
         )
         self._devices.note_pods()
 
@@ -97,14 +97,14 @@ class PodChanges:
         self._nodes.set_own_slots(self._pods.own_slots(), self._pods.leftover_slots())
         self._devices.note_pods()
 
-    def _note_handed(self, seen: Observed, raw: Json) -> None:
-        if seen.is_handed_over:
-            self._handed[seen.uid] = usage_of(raw)
-            self._nodes.put_foreign(self._handed[seen.uid])
+    def _note_handed(self, observed: Observed, raw: Json) -> None:
+        if observed.is_handed_over:
+            self._handed[observed.uid] = usage_of(raw)
+            self._nodes.put_foreign(self._handed[observed.uid])
 
-    async def _note_eviction(self, seen: Observed) -> None:
+    async def _note_eviction(self, observed: Observed) -> None:
         """Let a task save its work: its program gets its time from now on."""
-        if seen.is_evicted and seen.uid not in self._evicted:
-            self._evicted.add(seen.uid)
-            reason = f"its pod {seen.namespace}/{seen.name} is evicted or deleted"
-            await self._events.pod_evicted(seen.node, seen.report, reason)
+        if observed.is_evicted and observed.uid not in self._evicted:
+            self._evicted.add(observed.uid)
+            reason = f"its pod {observed.namespace}/{observed.name} is evicted or deleted"
+            await self._events.pod_evicted(observed.node, observed.report, reason)

@@ -44,8 +44,8 @@ class KnownPods:
 
     def with_gateway_ports(self) -> list[Observed]:
         """The existing pods to which ports of the Gateway lead."""
-        seen = (e.seen for e in self._entries.values() if not e.is_gone)
-        return [one for one in seen if one.gateway_ports]
+        pods = (e.seen for e in self._entries.values() if not e.is_gone)
+        return [one for one in pods if one.gateway_ports]
 
     def reports_on(self, node: str) -> tuple[ContainerReport, ...]:
         """The known containers that were planned for a node."""
@@ -53,18 +53,18 @@ class KnownPods:
 
     def own_slots(self) -> dict[str, set[int]]:
         """The slots of pods that have not ended, by node."""
-        found = {node: self.by_node.own_slots(node) for node in self.by_node.nodes()}
-        return {node: slots for node, slots in found.items() if slots is not None}
+        slots_by_node = {node: self.by_node.own_slots(node) for node in self.by_node.nodes()}
+        return {node: slots for node, slots in slots_by_node.items() if slots is not None}
 
     def holding_slots(self) -> list[Observed]:
         """The pods with slots that have not ended."""
-        seen = (e.seen for e in self._entries.values() if e.report.state != "TERMINATED")
-        return [one for one in seen if one.slot_ids]
+        pods = (e.seen for e in self._entries.values() if e.report.state != "TERMINATED")
+        return [one for one in pods if one.slot_ids]
 
     def leftover_slots(self) -> dict[str, set[int]]:
         """The slots of pods that nobody waits for and that may still run, by node."""
-        found = {node: self.by_node.leftover_slots(node) for node in self.by_node.nodes()}
-        return {node: slots for node, slots in found.items() if slots is not None}
+        slots_by_node = {node: self.by_node.leftover_slots(node) for node in self.by_node.nodes()}
+        return {node: slots for node, slots in slots_by_node.items() if slots is not None}
 
     def awaited_nodes(self) -> set[str]:
         """The nodes that were planned for pods which Kubernetes' scheduler has not placed yet."""

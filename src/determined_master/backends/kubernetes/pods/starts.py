@@ -169,22 +169,22 @@ class PodStarts:
             Unreachable, Refused.
         """
         base = f"/api/v1/namespaces/{parts.namespace}"
-        known = self._pods.find(container_id)
-        if known is not None:
-            uid = known.uid
+        existing = self._pods.find(container_id)
+        if existing is not None:
+            uid = existing.uid
         else:
-            made = await self._create(f"{base}/pods", parts.pod)
-            if made is None:
-                made = await self._api.call("GET", f"{base}/pods/{parts.name}")
-            uid = str(made["metadata"]["uid"])
-            changed = lost_marks(parts.pod["metadata"], made["metadata"])
+            created = await self._create(f"{base}/pods", parts.pod)
+            if created is None:
+                created = await self._api.call("GET", f"{base}/pods/{parts.name}")
+            uid = str(created["metadata"]["uid"])
+            changed = lost_marks(parts.pod["metadata"], created["metadata"])
             if changed:
                 await self._api.call("DELETE", f"{base}/pods/{parts.name}", query=AT_ONCE)
                 return changed
-            found = observe(made, self._api.now())
-            if found is not None:
-                self._pods.note_created(found, made)
-            check_managed(parts, made)
+            observed = observe(created, self._api.now())
+            if observed is not None:
+                self._pods.note_created(observed, created)
+            check_managed(parts, created)
         await create_claim(self._api, parts, uid)
         await self._gangs.create_group(parts, uid)
         await self._gateway.expose(container_id, parts, uid)

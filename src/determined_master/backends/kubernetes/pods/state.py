@@ -137,21 +137,21 @@ def gone(before: Observed) -> ContainerReport:
     )
 
 
-def ended_by_deletion(seen: Observed) -> Observed:
+def ended_by_deletion(observed: Observed) -> Observed:
     """A pod that was deleted while its program ran: a failure of the program comes from that.
 
     The times of its node and of the API server need not agree for this.
     """
-    failure = seen.report.failure
+    failure = observed.report.failure
     if failure is None or failure.type != "container_failed":
-        return seen
-    meta = {"namespace": seen.namespace, "name": seen.name}
-    lost = Failure("agent_failed", deleted_text({"metadata": meta}), seen.report.exit_code)
-    report = msgspec.structs.replace(seen.report, failure=lost)
-    return msgspec.structs.replace(seen, report=report)
+        return observed
+    meta = {"namespace": observed.namespace, "name": observed.name}
+    lost = Failure("agent_failed", deleted_text({"metadata": meta}), observed.report.exit_code)
+    report = msgspec.structs.replace(observed.report, failure=lost)
+    return msgspec.structs.replace(observed, report=report)
 
 
-def with_pull_error(seen: Observed, before: str) -> Observed:
+def with_pull_error(observed: Observed, before: str) -> Observed:
     """A pod with the cause for which its node has not pulled an image.
 
     Nodes report the cause after each try, and in between only that they will try again.
@@ -159,12 +159,12 @@ def with_pull_error(seen: Observed, before: str) -> Observed:
     Args:
         before: the cause that the pod had.
     """
-    cause = seen.pull_error or before
-    report = seen.report
-    if seen.given_up_image and cause:
-        failure = not_pulled(seen.given_up_image, cause)
+    cause = observed.pull_error or before
+    report = observed.report
+    if observed.given_up_image and cause:
+        failure = not_pulled(observed.given_up_image, cause)
         report = msgspec.structs.replace(report, failure=failure)
-    return msgspec.structs.replace(seen, pull_error=cause, report=report)
+    return msgspec.structs.replace(observed, pull_error=cause, report=report)
 
 
 def _addresses(pod: Json) -> tuple[Address, ...]:

@@ -20,10 +20,10 @@ def instant(text: Any) -> datetime | None:
 
 
 def main_state(status: Json) -> Json:
-    found: Json = next(
+    state: Json = next(
         (c.get("state") or {} for c in containers(status) if c.get("name") == names.MAIN), {}
     )
-    return {key: value or {} for key, value in found.items()}
+    return {key: value or {} for key, value in state.items()}
 
 
 def containers(status: Json) -> list[Json]:

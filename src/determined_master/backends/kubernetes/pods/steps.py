@@ -105,20 +105,20 @@ class PodSteps:
             entry.reporter = None
 
     async def _copy(self, entry: PodEntry) -> None:
-        seen = entry.seen
+        pod = entry.seen
         source = Source(
-            name=seen.name,
-            namespace=seen.namespace,
-            node=seen.node,
-            container_id=seen.report.container_id,
-            allocation_id=seen.report.allocation_id,
-            task_id=seen.task_id,
+            name=pod.name,
+            namespace=pod.namespace,
+            node=pod.node,
+            container_id=pod.report.container_id,
+            allocation_id=pod.report.allocation_id,
+            task_id=pod.task_id,
         )
         copying = PodLog(source, self._api, self._events, self._times, entry.stopped)
         try:
             await copying.copy()
         except Exception:
-            log.exception("a pod's log was not copied to its end", extra={"pod": seen.name})
+            log.exception("a pod's log was not copied to its end", extra={"pod": pod.name})
 
     async def _close_output(self, entry: PodEntry) -> None:
         """Report that a container which never ran has no output."""

@@ -42,8 +42,8 @@ async def follow_all(
             return str(item["metadata"]["uid"]), keep(item)
 
         try:
-            async with contextlib.aclosing(follow(api, path, query, times, with_uid)) as found:
-                async for change in found:
+            async with contextlib.aclosing(follow(api, path, query, times, with_uid)) as stream:
+                async for change in stream:
                     await changes.put((path, change))
         except Exception as error:  # the caller's, as it would be of one path
             await changes.put(error)
@@ -51,12 +51,12 @@ async def follow_all(
     tasks = [asyncio.create_task(collect(path)) for path in paths]
     try:
         while True:
-            found = await changes.get()
-            if isinstance(found, Exception):
-                raise found
-            told = union.take(*found)
-            if told is not None:
-                yield told
+            event = await changes.get()
+            if isinstance(event, Exception):
+                raise event
+            update = union.take(*event)
+            if update is not None:
+                yield update
     finally:
         for task in tasks:
             task.cancel()
@@ -80,7 +80,7 @@ class _Union:
             self._missing.discard(path)
             if self._missing:
                 return None
-            return ObjectsListed([one for kept in self._known.values() for one in kept.values()])
+            return ObjectsListed([one for items in self._known.values() for one in items.values()])
         uid, item = change.item
         if change.kind == "DELETED":
             self._known[path].pop(uid, None)

@@ -105,14 +105,14 @@ async def _watch(
         Refused: with status 410, when the version is too old. Unreachable: the watch broke.
     """
     while True:
-        asked = {
+        parameters = {
             **query,
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(times.watch_s),
         }
-        stream = api.stream(path, asked, idle_s=times.watch_s + 30)
+        stream = api.stream(path, parameters, idle_s=times.watch_s + 30)
         rest = b""
         async with contextlib.aclosing(stream) as pieces:
             async for piece in pieces:
