@@ -65,5 +65,5 @@ def endpoint_route(
 
 def _message(name: str) -> type[Message]:
     module, _, message = name.rpartition(".")
-    found: type[Message] = getattr(import_module(f"determined_wire.rest.{module}"), message)
-    return found
+    message_type: type[Message] = getattr(import_module(f"determined_wire.rest.{module}"), message)
+    return message_type

@@ -71,6 +71,7 @@ def gcp(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleProject]:
     """A project, and commands that wait for it as briefly as can be."""
     for module in (calls, rights):
         monkeypatch.setattr(module, "BACKOFF", Backoff(0.01, 0.01))
+    monkeypatch.setattr(calls, "RETRY", Backoff(0.01, 0.01))
     monkeypatch.setattr(wheel, "build_wheel", copy_wheel)
     with project_of_gcp(monkeypatch, home) as project:
         yield project

@@ -1,4 +1,4 @@
-/** What a user may do with a job in the queue, by the master's catalogue. */
+/** The rights of a user on a job in the queue. The master's rules name the permissions. */
 import type { Job } from "@/data/cluster/queries";
 import { actionOf } from "@/data/experiments/actions";
 import type { Rights } from "@/data/permissions/permissions";

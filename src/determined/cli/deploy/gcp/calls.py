@@ -24,7 +24,9 @@ SERVICES: Mapping[str, str] = {
 """Where each API is. CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 TRIES = 5
 BACKOFF = Backoff(0.25, 2.0)
-"""Many operations end within a second."""
+"""Between looks at an operation: many end within a second."""
+RETRY = Backoff(2.0, 8.0)
+"""After a refusal that passes."""
 LIMIT_S = 900.0
 _DISABLED = ("SERVICE_DISABLED", "accessNotConfigured")
 _MAX_TEXT = 600
@@ -184,7 +186,7 @@ class Calls:
             is_passing = answer.status == 429 or (answer.status >= 500 and method == "GET")
             if not is_passing or attempt == TRIES:
                 raise refusal(answer, act, self.project)
-            time.sleep(BACKOFF.longest * attempt)
+            time.sleep(RETRY.after(attempt))
         raise AssertionError("not reached")
 
 

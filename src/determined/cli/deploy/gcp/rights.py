@@ -153,7 +153,7 @@ class Rights:
             except Refused as error:
                 if error.status not in (_CONFLICT, 412) or attempt == 4:
                     raise
-            time.sleep(BACKOFF.longest)
+            time.sleep(BACKOFF.after(attempt + 1))
 
     def _of_project(self) -> Any:
         path = f"projects/{self._calls.project}"
