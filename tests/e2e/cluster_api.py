@@ -20,14 +20,20 @@ LAUNCH_RETRY_S = 120.0
 """A deadline is no claim: a machine that is busy with other things may take this long."""
 
 
-def until(claim: Callable[[], Any], limit_s: float = LAUNCH_RETRY_S, what: str = "it") -> Any:
-    """Wait until a claim holds; returns what it says."""
+def until(
+    claim: Callable[[], Any],
+    limit_s: float = LAUNCH_RETRY_S,
+    what: str | Callable[[], str] = "it",
+) -> Any:
+    """Wait until a claim holds; returns what it says. A function names what holds it up."""
     deadline = time.monotonic() + limit_s
     while True:
         said = claim()
         if said:
             return said
-        assert time.monotonic() < deadline, f"{what} did not come true in {limit_s:.0f} s"
+        if time.monotonic() >= deadline:
+            name = what if isinstance(what, str) else what()
+            raise AssertionError(f"{name} did not come true in {limit_s:.0f} s")
         time.sleep(0.02)
 
 

@@ -109,9 +109,10 @@ def running_pods(pods: Pods) -> dict[str, int]:
     return found
 
 
-def have_all_ended(pods: Pods) -> bool:
-    """Whether all pods that the cluster still lists have ended well."""
-    return {status_of(pod).get("phase") for pod in pods.all()} <= {"Succeeded"}
+def not_ended(pods: Pods) -> dict[str, dict[str, Any]]:
+    """By name: the status of each pod that the cluster lists and that has not ended well."""
+    listed = {pod["metadata"]["name"]: status_of(pod) for pod in pods.all()}
+    return {name: status for name, status in listed.items() if status.get("phase") != "Succeeded"}
 
 
 def status_of(pod: dict[str, Any]) -> dict[str, Any]:
@@ -195,5 +196,9 @@ def _kill_among_ending_pods(tasks: Tasks, names: list[str]) -> None:
     until(has_one_ended, pods.limit_s, "the first end")
     cluster.kill("master")
     tasks.end(*names)
-    until(lambda: have_all_ended(pods), pods.limit_s, "the ends of all pods")
+    until(
+        lambda: not not_ended(pods),
+        pods.limit_s,
+        lambda: f"the ends of all pods ({not_ended(pods)}, which said {tasks.said()})",
+    )
     restart(cluster, pods)
