@@ -93,6 +93,28 @@ async def test_a_machine_that_is_taken_back_is_replaced_before_its_work_has_left
     assert world.machines == ["default-1", "default-2"]
 
 
+async def test_a_replacement_stays_until_work_comes_whose_agent_is_away(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch, max_idle=MINUTE)
+    task = world.submit(slots=2, is_preemptible=True)
+    await world.tick()
+    world.join()
+    await world.tick()
+    world.agents = [replace(a, is_draining=True, is_ending=True) for a in world.agents]
+    await world.tick()
+    world.join("default-2")
+    [old] = [a for a in world.agents if a.is_ending]
+    world.agents = [replace(a, is_connected=a is not old) for a in world.agents]
+    for _ in range(5):
+        await world.tick(MINUTE)
+        assert world.machines == ["default-1", "default-2"]
+    world.end(task)
+    await world.tick()
+    await world.tick(2 * MINUTE)
+    assert "default-2" not in world.machines, "nothing needs it any more"
+
+
 async def test_work_that_cannot_leave_gets_no_second_machine(
     pool: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

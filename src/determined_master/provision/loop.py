@@ -193,11 +193,12 @@ class MachineLoop:
         self, decision: PoolDecision, waiting: Iterable[RequestView]
     ) -> observations.PoolObserved:
         agents, size = list(self._pool.agents()), self.state.config.size
-        returning = returning_of(decision, {a.id for a in agents if a.is_ending})
+        is_busy = self._pool.is_busy
+        returning = returning_of(decision, {a.id for a in agents if a.is_ending}, is_busy)
         machines = self._fleet.machines()
         return observations.PoolObserved(
             seen=tuple(
-                see(machines, decision, agents, self._pool.is_busy, size, self._fleet.starts)
+                see(machines, decision, returning, agents, is_busy, size, self._fleet.starts)
             ),
             desired=demand([*waiting, *returning], held_of(decision, returning), size),
             connected=frozenset(a.id for a in agents if a.is_connected),

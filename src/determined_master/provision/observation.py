@@ -22,16 +22,31 @@ def waiting_of(decision: PoolDecision) -> list[RequestView]:
     return [r for r in decision.view.pending if r.allocation_id not in started]
 
 
-def returning_of(decision: PoolDecision, ending: Container[str]) -> list[RequestView]:
+def chosen_of(decision: PoolDecision) -> set[str]:
+    """The agents on which the last plan starts something."""
+    return {agent for start in decision.plan.starts for agent, _ in start.placement}
+
+
+def returning_of(
+    decision: PoolDecision, ending: Container[str], is_busy: Callable[[str], bool]
+) -> list[RequestView]:
     """What will wait again: preemptible work on machines that their cloud takes back.
 
-    Work that fits into the slots that the last plan left free needs no new machine.
+    Work that fits beside other work, on slots that the last plan left free, needs no further
+    machine. Idle machines count for it as they do for waiting requests: they must not end before
+    it comes.
 
     Args:
         decision: the last one of the pool's scheduler.
         ending: the agents of these machines.
+        is_busy: whether anything runs on an agent.
     """
-    free = sum(len(a.free_slots) for a in decision.view.agents if a.is_accepting)
+    chosen = chosen_of(decision)
+    free = sum(
+        len(agent.free_slots)
+        for agent in decision.view.agents
+        if agent.is_accepting and (agent.id in chosen or is_busy(agent.id))
+    )
     free -= sum(len(slots) for start in decision.plan.starts for _, slots in start.placement)
     requests: list[RequestView] = []
     for running in decision.view.running:
@@ -69,6 +84,7 @@ def held_of(decision: PoolDecision, returning: Iterable[RequestView] = ()) -> di
 def see(
     machines: Sequence[Machine],
     decision: PoolDecision,
+    returning: Iterable[RequestView],
     agents: Iterable[AgentSnapshot],
     is_busy: Callable[[str], bool],
     size: Size,
@@ -82,6 +98,7 @@ def see(
     Args:
         machines: of the pool.
         decision: the last one of its scheduler.
+        returning: what will wait again.
         agents: as they are now.
         is_busy: whether anything runs on an agent.
         size: of machines.
@@ -89,8 +106,8 @@ def see(
     """
     connected = {a.id for a in agents if a.is_connected}
     offered = {a.id: a for a in decision.view.agents if a.id in connected}
-    chosen = {name for start in decision.plan.starts for name, _ in start.placement}
-    wants = WantedSlots(waiting_of(decision), size)
+    chosen = chosen_of(decision)
+    wants = WantedSlots([*waiting_of(decision), *returning], size)
 
     def observe(machine: Machine) -> Seen:
         name = machine.agent_name
