@@ -28,7 +28,11 @@ ADVISORIES ?=
 # Parts of the check run on two cores; the output of each stays together.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 2 --output-sync=target
 
-.PHONY: demo webui web-ui-if-possible test test-e2e test-webui test-unprivileged check test-fast \
+# What starts machines and pods, and what installs the platform on them.
+DEPLOYMENTS := tests/backends/aws tests/backends/cloud tests/backends/gcp tests/backends/kubernetes \
+  tests/cli/deploy tests/deploy
+
+.PHONY: demo webui web-ui-if-possible test test-deployments test-e2e test-webui test-unprivileged check test-fast \
   lint lint-types lint-imports lint-format lint-release bench bench-smoke chaos \
   environments fuzz fuzz-environment torch-environment test-torch test-compat test-gpu docs clean \
   lock lock-upgrade check-lock sbom audit mutants dist release
@@ -59,8 +63,11 @@ demo: $(STAMP) web-ui-if-possible  ## a local cluster and a search on real data
 RUN_TESTS = $(BIN)/python tools/run_tests.py $(if $(AGAIN),--again) --workers $(1) --durations $(2) \
   -m "$(3)" $(4)
 
-test: $(STAMP) web-ui-if-possible  ## all tests but those of whole clusters and of the web UI
-	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e))
+test: $(STAMP) web-ui-if-possible  ## all tests but those of deployments, whole clusters and the web UI
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e $(DEPLOYMENTS:%=--ignore=%)))
+
+test-deployments: $(STAMP) web-ui-if-possible  ## AWS, GCP, Kubernetes and charts, against doubles of their services
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),$(DEPLOYMENTS)))
 
 test-e2e: $(STAMP) web-ui-if-possible  ## whole clusters: their work, kills, faults, restarts
 	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests/e2e))

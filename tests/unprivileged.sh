@@ -5,7 +5,7 @@
 set -euo pipefail
 source_root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v useradd runuser >/dev/null; then
-  reason="needs root with useradd and runuser; as another user, 'make test test-e2e' is this test"
+  reason="needs root with useradd and runuser; as another user, 'make test test-deployments test-e2e' is this test"
   echo "unprivileged.sh is skipped: $reason" | tee "${SKIPPED_FILE:-/dev/null}"
   exit 0
 fi
@@ -73,7 +73,7 @@ if [ -n "$left" ]; then
   exit 1
 fi
 as_user make test PYTHON="$python" TESTS="$*" AGAIN="${AGAIN:-}"
-if [ $# = 0 ]; then as_user make test-e2e PYTHON="$python" AGAIN="${AGAIN:-}"; fi
+if [ $# = 0 ]; then as_user make test-deployments test-e2e PYTHON="$python" AGAIN="${AGAIN:-}"; fi
 left=$(processes)
 if [ -n "$left" ]; then
   echo "unprivileged.sh: the tests left processes behind:"

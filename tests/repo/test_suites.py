@@ -42,6 +42,7 @@ from tools.suites.verified import faults_of_verified, verified_text
 TABLE = read_table()
 OPTIONAL = [suite for suite in TABLE.suites if not suite.is_always_run]
 DUE = ".ci/verified names no commit for it, or its command has changed"
+FLEETS = "src/determined_master/backends/aws/fleets.py"
 SCHEDULER = "src/determined_master/domain/schedule/why.py"
 
 
@@ -113,8 +114,9 @@ def test_a_suite_that_proves_nothing_of_a_path_is_a_fault() -> None:
         (["docs/metrics.md"], set(), 15),
         ([SCHEDULER], {"clusters", "figures"}, 35),
         (["webui/src/main.tsx"], {"browser", "figures"}, 35),
+        ([FLEETS], {"clusters", "deployments", "figures"}, 35),
         (["src/determined/pytorch/__init__.py"], {"clusters", "figures", "torch"}, 35),
-        (["deploy/helm/determined/Chart.yaml"], {"clusters", "kubernetes"}, 42),
+        (["deploy/helm/determined/Chart.yaml"], {"clusters", "deployments", "kubernetes"}, 42),
     ],
 )  # fmt: skip
 def test_a_change_runs_what_it_can_break(
@@ -222,6 +224,7 @@ def test_each_suite_has_changes_of_its_own() -> None:
         "clusters": f"{SCHEDULER} changed",
         "fuzz": "the commit that .ci/verified names for it is not in this checkout",
         "torch": DUE,
+        "deployments": None,
         "installed": None,
         "unprivileged": None,
         "bare": None,
