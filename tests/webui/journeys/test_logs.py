@@ -162,7 +162,10 @@ def test_the_log_of_a_task_is_followed_and_downloaded(site: Site, admin: Any) ->
         ),
         what="the end of the command",
     )
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download the log").click()
+    button = page.get_by_role("button", name="Download the log")
+    # A failure says what is late: the click, the master's answer, or the browser.
+    with page.expect_download() as waiting, page.expect_response(lambda r: r.url.endswith(path)):
+        button.click()
+        expect(page.get_by_text("The log is being read")).to_be_visible()
     stored = "".join(line["message"] for line in stream(site.cluster, path))
     assert Path(waiting.value.path()).read_text() == stored
