@@ -13,12 +13,16 @@ LINK = re.compile(r'href="(/docs/[^"]*)"')
 PICTURE = re.compile(r'<img src="([^"]*)" alt="([^"]+)"')
 
 
-async def test_the_tutorial_is_the_first_page(anonymous: Client) -> None:
+async def test_the_first_page_names_all_others_in_the_order_of_the_navigation(
+    anonymous: Client,
+) -> None:
     answer = await anonymous("GET", "/docs")
     text = answer.body.decode()
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<h1" in text
-    assert "Tutorial" in text
+    navigation = LINK.findall(text.partition("<main>")[0])
+    assert navigation[:2] == ["/docs/index", "/docs/tutorial"]
+    assert {f"/docs/{page.stem}" for page in PAGES.glob("*.md")} <= {*navigation}
     assert "<script" not in text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert (await anonymous("GET", "/docs/")).body == answer.body

@@ -22,7 +22,7 @@ from determined_master.domain.errors import NotFound
 
 PACKAGE = Path(__file__).parents[2]
 PAGES = "the pages of the package are the same everywhere"
-FIRST_PAGES = ("tutorial", "core-api", "configuration", "search-methods", "lifecycle")
+FIRST_PAGE = "index"
 _STYLE = """
 body { font: 16px/1.6 system-ui, sans-serif; margin: 0; color: #1b1f24; background: #fff; }
 body > div { display: flex; flex-wrap: wrap; max-width: 78rem; margin: 0 auto; }
@@ -59,7 +59,7 @@ _HEADERS = (
 @plain_route("GET", "/docs", access=SIGNED_IN, public=PAGES)
 async def docs_start(call: Call) -> Reply:
     """The first page."""
-    return await _answer(FIRST_PAGES[0])
+    return await _answer(FIRST_PAGE)
 
 
 @plain_route("GET", "/docs/{page*}", access=SIGNED_IN, public=PAGES)
@@ -68,7 +68,7 @@ async def docs_page(call: Call) -> Reply:
 
     No name, as in `/docs/`, is the first page.
     """
-    name = call.parameters["page"] or FIRST_PAGES[0]
+    name = call.parameters["page"] or FIRST_PAGE
     picture = _pictures().get(name)
     if picture is not None:
         body = await asyncio.to_thread(picture.read_bytes)
@@ -153,12 +153,18 @@ def _title(name: str) -> str:
 
 
 def _navigation(name: str) -> str:
-    others = sorted(p for p in _pages() if "/" not in p and p not in FIRST_PAGES)
     items = []
-    for page in (*(p for p in FIRST_PAGES if p in _pages()), *others):
+    for page in _order():
         current = ' aria-current="page"' if page == name else ""
         items.append(f'<li><a href="/docs/{page}"{current}>{html.escape(_title(page))}</a></li>')
     return "".join(items)
+
+
+@cache
+def _order() -> list[str]:
+    """The first page, then the pages in the order in which it links them."""
+    links = re.findall(r"\]\(([^)#]+)\.md\)", _pages()[FIRST_PAGE].read_text(encoding="utf-8"))
+    return [FIRST_PAGE, *dict.fromkeys(page for page in links if page in _pages())]
 
 
 def _page(title: str, navigation: str, contents: str) -> str:
