@@ -26,6 +26,19 @@ OBJECTS = {
     "google.Int32Value": "Int32Value",
     "google.DoubleValue": "DoubleValue",
 }
+STEPS = frozenset(
+    (
+        "batches",
+        "batches_margin",
+        "batches_processed",
+        "end_batches",
+        "start_batches",
+        "steps_completed",
+        "total_batches",
+        "total_batches_processed",
+    )
+)
+"""Fields with a number of batches: int32 in the published API, and 64-bit here."""
 NATIVE = {"str", "bool", "bytes"}
 
 
@@ -57,7 +70,8 @@ def _module(model: Model, module: str) -> str:
 
 
 def _aliases() -> dict[str, None]:
-    aliases = [t for t, _ in SCALARS.values() if t not in NATIVE] + list(OBJECTS.values())
+    aliases = [t for t, _ in SCALARS.values() if t not in NATIVE]
+    aliases += ["Steps", *OBJECTS.values()]
     return dict.fromkeys(aliases)
 
 
@@ -106,6 +120,8 @@ def _field(model: Model, field: Field) -> str:
 
 
 def _type(model: Model, field: Field) -> tuple[str, str]:
+    if field.kind == "int32" and field.name in STEPS:
+        return "Steps", "0"
     if field.kind in SCALARS:
         return SCALARS[field.kind]
     if field.kind in OBJECTS:

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+MAX_STEPS = 2**53 - 1
+"""Of a report or checkpoint: the largest integer that each JSON reader keeps exactly."""
+
 
 class Bound(Struct, frozen=True):
     """The largest number of items in a field, and what a client does that has more.

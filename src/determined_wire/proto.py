@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta, Struct
 
+from determined_wire.bounds import MAX_STEPS
+
 
 class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Base of all messages; JSON names are the camelCase of the attributes."""
@@ -55,6 +57,8 @@ def _kind(name: str) -> Meta:
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra={"kind": "int32"})]
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1, extra={"kind": "uint32"})]
+Steps = Annotated[int, Meta(ge=-MAX_STEPS, le=MAX_STEPS, extra={"kind": "steps"})]
+"""A number of batches: int32 in the published API, and a JSON number as there."""
 Int64 = Annotated[int, _kind("int64")]
 UInt64 = Annotated[int, Meta(ge=0, extra={"kind": "uint64"})]
 Double = Annotated[float, _kind("double")]

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from determined_master.api.http.protojson.shape import FieldShape, shape_of
+from determined_wire.bounds import MAX_STEPS
 from determined_wire.proto import Message
 
 LONG = random.Random(1).randbytes(6000).hex()
@@ -42,6 +43,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "int32": SMALL_INTEGERS,
     "google.Int32Value": SMALL_INTEGERS,
     "uint32": ("4294967295",),
+    "steps": (str(MAX_STEPS), str(-MAX_STEPS)),
     "int64": INTEGERS,
     "uint64": ("18446744073709551615",),
     "google.Timestamp": TIMES,

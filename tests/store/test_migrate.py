@@ -1,7 +1,14 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+from tests.agent_link import until
+from tests.store.rows import STARTED
+
 from determined_master.store import migrate as migrate_module
-from determined_master.store.db import Address, Database, connect
+from determined_master.store.db import Address, Conn, Database, connect
 from determined_master.store.migrate import migrate, newest_revision
 
 
@@ -23,6 +30,70 @@ async def test_an_empty_database_gets_every_revision_in_order(empty_database: Ad
         assert await conn.fetchval("SELECT epoch FROM leader") == 0
     finally:
         await conn.close()
+
+
+@pytest.fixture
+async def before_wide_steps(empty_database: Address) -> AsyncIterator[Conn]:
+    """A database of the release whose steps had 32 bits."""
+    conn = await connect(empty_database)
+    await migrate(conn, upto="0051")
+    yield conn
+    await conn.close()
+
+
+async def test_steps_become_64_bit_and_no_report_or_chart_is_lost(before_wide_steps: Conn) -> None:
+    conn = before_wide_steps
+    await conn.execute(
+        "INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics)"
+        " SELECT i % 9, 'training', i, 1, $1, jsonb_build_object('loss', i)"
+        " FROM generate_series(2147483600, 2147483647) i",
+        STARTED,
+    )
+    await conn.execute(
+        "INSERT INTO metric_extremes VALUES"
+        " (1, 'training', 'loss', 9, 1, 9, 1, 2147483647, 0.5, 1, 2, 3, '\\x01')"
+    )
+    tables = ("metrics", "metric_extremes")
+    queries = [f"SELECT array_agg(to_jsonb(t) ORDER BY to_jsonb(t)) FROM {t} t" for t in tables]
+    earlier = [await conn.fetchval(query) for query in queries]
+    await migrate(conn)
+    assert [await conn.fetchval(query) for query in queries] == earlier
+    keys = await conn.fetchval(
+        "SELECT count(*) FROM pg_index WHERE indisvalid AND indrelid IN"
+        " (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'metrics'::regclass)"
+    )
+    assert keys == 16, "of each partition the key, and the index of ids"
+    statistics = "SELECT count(*) FROM pg_stats WHERE tablename = 'metrics' AND attname = 'steps'"
+    assert await conn.fetchval(statistics) == 1
+    narrow = await conn.fetch(
+        "SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND data_type = 'integer'"
+        " AND column_name IN ('steps', 'first_steps', 'last_steps', 'low_steps', 'high_steps',"
+        " 'total_batches', 'batch')"
+    )
+    assert narrow == []
+
+
+async def test_a_long_migration_says_what_it_does_and_that_the_master_waits(
+    before_wide_steps: Conn,
+    empty_database: Address,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    conn = before_wide_steps
+    await conn.execute("UPDATE pg_class SET reltuples = 1e6 WHERE relname = 'metrics_3'")
+    reader = await connect(empty_database)
+    await reader.execute("BEGIN; LOCK TABLE metrics IN ACCESS SHARE MODE")
+    monkeypatch.setattr(migrate_module, "PROGRESS_S", 0.01)
+    caplog.set_level(logging.INFO)
+    migration = asyncio.create_task(migrate(conn))
+    waits = "the database is being migrated: the master waits for it"
+    await until(lambda: waits in caplog.messages)
+    await reader.close()
+    await migration
+    [notice] = [text for text in caplog.messages if "steps become 64-bit" in text]
+    assert "1.0 million metric reports" in notice
+    assert "some 8 s" in notice
 
 
 async def test_a_database_ahead_of_this_master_is_left_alone(pool: Database) -> None:

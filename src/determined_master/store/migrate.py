@@ -8,17 +8,24 @@ database that is newer than this master stays unchanged.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
+from determined_master import clock
 from determined_master.store.db import Conn
 
 _log = logging.getLogger(__name__)
 _DIRECTORY = Path(__file__).parent / "migrations"
 _LOCK = 0x64657401
 """Advisory lock: two masters that start together migrate one after the other."""
+PROGRESS_S = 10.0
+"""A migration that takes longer is logged so often: during it, the master answers nobody."""
 
 
 async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
@@ -44,7 +51,7 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
             if upto is None or revision <= upto
         ]
         for revision, sql in missing:
-            async with conn.transaction():
+            async with _logged(conn, revision), conn.transaction():
                 await conn.execute(sql)
                 await conn.execute("DELETE FROM alembic_version")
                 await conn.execute(
@@ -58,6 +65,32 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
     finally:
         if not conn.is_closed():  # else it would hide why
             await conn.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+
+
+@contextlib.asynccontextmanager
+async def _logged(conn: Conn, revision: str) -> AsyncIterator[None]:
+    """Log what a migration says of itself (`RAISE NOTICE`), and that it still runs."""
+
+    def log_notice(_: Any, message: Any) -> None:
+        _log.info(message.message, extra={"revision": revision})
+
+    conn.add_log_listener(log_notice)
+    progress = asyncio.create_task(_log_progress(revision))
+    try:
+        yield
+    finally:
+        progress.cancel()
+        conn.remove_log_listener(log_notice)
+
+
+async def _log_progress(revision: str) -> None:
+    started_s = clock.monotonic_s()
+    while True:
+        await asyncio.sleep(PROGRESS_S)
+        _log.info(
+            "the database is being migrated: the master waits for it",
+            extra={"revision": revision, "seconds": round(clock.monotonic_s() - started_s)},
+        )
 
 
 def newest_revision() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_wire.proto import BoolValue, Double, Int32, JsonObject, Message, UInt32, WireEnum
+from determined_wire.proto import BoolValue, Double, Int32, JsonObject, Message, Steps, UInt32, WireEnum
 from determined_wire.rest.types.checkpoint import Checkpoint, CheckpointState, SortBy
 from determined_wire.rest.types.common import Int32FieldFilter
 from determined_wire.rest.types.experiment import Experiment, ExperimentState, FileNode, PatchExperiment, SearchSummary, ValidationHistoryEntry
@@ -282,7 +282,7 @@ class MetricBatchesRequest(Message, frozen=True):
 
 
 class MetricBatchesResponse(Message, frozen=True):
-    batches: Sequence[Int32] = ()
+    batches: Sequence[Steps] = ()
 
 
 class TrialsSnapshotRequest(Message, frozen=True):
@@ -290,8 +290,8 @@ class TrialsSnapshotRequest(Message, frozen=True):
     metric_name: str = ""
     metric_type: MetricType = MetricType.METRIC_TYPE_UNSPECIFIED
     group: str = ""
-    batches_processed: Int32 = 0
-    batches_margin: Int32 = 0
+    batches_processed: Steps = 0
+    batches_margin: Steps = 0
     period_seconds: Int32 = 0
 
 
@@ -299,7 +299,7 @@ class TrialsSnapshotResponseTrial(Message, frozen=True):
     trial_id: Int32 = 0
     hparams: JsonObject | None = None
     metric: Double = 0.0
-    batches_processed: Int32 = 0
+    batches_processed: Steps = 0
 
 
 class TrialsSnapshotResponse(Message, frozen=True):
@@ -313,8 +313,8 @@ class TrialsSampleRequest(Message, frozen=True):
     group: str = ""
     max_trials: Int32 = 0
     max_datapoints: Int32 = 0
-    start_batches: Int32 = 0
-    end_batches: Int32 = 0
+    start_batches: Steps = 0
+    end_batches: Steps = 0
     period_seconds: Int32 = 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_wire.proto import Double, Int32, JsonObject, Message, Timestamp, WireEnum
+from determined_wire.proto import Double, Int32, JsonObject, Message, Steps, Timestamp, WireEnum
 from determined_wire.rest.types.checkpoint import Checkpoint, CheckpointState, SortBy
 from determined_wire.rest.types.common import PolymorphicFilter
 from determined_wire.rest.types.log import LogLevel
@@ -181,8 +181,8 @@ class CompareTrialsRequest(Message, frozen=True):
     trial_ids: Sequence[Int32] = ()
     max_datapoints: Int32 = 0
     metric_names: Sequence[str] = ()
-    start_batches: Int32 = 0
-    end_batches: Int32 = 0
+    start_batches: Steps = 0
+    end_batches: Steps = 0
     metric_type: MetricType = MetricType.METRIC_TYPE_UNSPECIFIED
     group: str = ""
     metric_ids: Sequence[str] = ()
@@ -318,7 +318,7 @@ class StartTrialResponse(Message, frozen=True):
     __absent__ = frozenset(("latest_checkpoint",))
     trial_run_id: Int32 = 0
     latest_checkpoint: str | None = None
-    steps_completed: Int32 = 0
+    steps_completed: Steps = 0
 
 
 class ReportTrialSourceInfoRequest(Message, frozen=True):

@@ -235,6 +235,11 @@ def test_every_container_has_probes_and_no_privileges(name: str, tmp_path: Path)
             assert context["capabilities"] == {"drop": ["ALL"]}
 
 
+def test_a_master_that_migrates_a_large_database_has_an_hour(tmp_path: Path) -> None:
+    probe = container_of(render({}, tmp_path)[MASTER])["startupProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] == 3600
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_every_mount_has_its_volume(name: str, tmp_path: Path) -> None:
     for (kind, _), one in render(VALUES[name], tmp_path).items():

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from determined_master.domain.metrics.columns import columns_of, unpack_doubles, unpack_steps
+from determined_wire.bounds import MAX_STEPS
 
+STEPS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-MAX_STEPS, MAX_STEPS))
 numbers = st.one_of(st.floats(), st.integers(-(2**70), 2**70))
 values = st.one_of(numbers, st.none(), st.booleans(), st.text(max_size=2), st.just(10**400))
 reports = st.lists(
     st.tuples(
-        st.integers(-(2**31), 2**31 - 1),
+        STEPS,
         st.floats(0, 1e10),
         st.dictionaries(st.sampled_from("abc"), values),
     ),
@@ -37,7 +39,7 @@ def test_columns_have_each_finite_number_of_the_metrics_that_all_reports_have(
 ) -> None:
     columns = columns_of(of_group)
     steps, times, metrics = zip(*of_group, strict=True)
-    assert unpack_steps(columns.steps) == steps
+    assert unpack_steps(columns.steps, min(steps), max(steps)) == steps
     assert unpack_doubles(columns.at) == times
     assert columns[:4] == (min(steps), max(steps), min(times), max(times))
     plain = {n for n in "abc" if all(is_finite(one.get(n)) for one in metrics)}

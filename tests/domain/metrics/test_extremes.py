@@ -9,9 +9,7 @@ from determined_master.domain.metrics.extremes import (
     Extremes,
     extremes_of,
     joined,
-    pack,
     thinned,
-    unpack,
 )
 
 
@@ -26,11 +24,6 @@ def test_values_that_are_no_numbers_are_skipped_and_infinities_are_extremes() ->
     values = ["NaN", True, None, "text", {"a": 1}, "Infinity", "-Infinity", 1, 10**400]
     found = extremes_of([(n, {"m": value, "s": "x"}) for n, value in enumerate(values)])
     assert found == {"m": [Extremes(-math.inf, 6, math.inf, 5)]}
-
-
-def test_parts_survive_their_packing() -> None:
-    parts = [Extremes(-0.5, 1, 2.25, 2**31 - 1), Extremes(-math.inf, 0, math.inf, 7)]
-    assert unpack(pack(parts)) == parts
 
 
 def test_thinning_keeps_the_extremes_of_each_bucket_whatever_the_parts() -> None:

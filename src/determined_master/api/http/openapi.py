@@ -18,6 +18,7 @@ SCALARS: dict[str, dict[str, Any]] = {
     "bytes": {"type": "string", "format": "byte"},
     "int32": {"type": "integer", "format": "int32"},
     "uint32": {"type": "integer", "format": "int64"},
+    "steps": {"type": "integer", "format": "int64"},
     "int64": {"type": "string", "format": "int64"},
     "uint64": {"type": "string", "format": "uint64"},
     "double": {"type": "number", "format": "double"},

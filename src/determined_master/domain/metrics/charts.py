@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from determined_master.domain.metrics.steps import StepCode
 from determined_master.domain.metrics.summary import as_number
 
 PART_REPORTS = 32
@@ -20,8 +21,8 @@ MAX_RAW = 2000
 """A series of at most so many values is sent as it is."""
 WORDS = ("NaN", "Infinity", "-Infinity")
 
-_PART = struct.Struct("<iiiddddd")
-_UNUSUAL = struct.Struct("<idB")
+_PARTS = {"i": struct.Struct("<iiiddddd"), "q": struct.Struct("<qqiddddd")}
+_UNUSUAL = {"i": struct.Struct("<idB"), "q": struct.Struct("<qdB")}
 
 
 LOWEST, HIGHEST = -math.inf, math.inf
@@ -227,24 +228,26 @@ def bucketed(spans: Sequence[ChartSpan], buckets: int) -> Columns:
     return Columns(sum(n), True, x, last, low, high, n, at)
 
 
-def pack_parts(parts: Iterable[Part]) -> bytes:
-    """Parts as bytes, 52 each."""
-    return b"".join(_PART.pack(*part) for part in parts)
+def pack_parts(parts: Iterable[Part], code: StepCode) -> bytes:
+    """Parts as bytes, 52 each, or 60 with large steps."""
+    packed = _PARTS[code]
+    return b"".join(packed.pack(*part) for part in parts)
 
 
-def unpack_parts(packed: bytes) -> Iterable[tuple[Any, ...]]:
+def unpack_parts(packed: bytes, code: StepCode) -> Iterable[tuple[Any, ...]]:
     """The inverse of `pack_parts`, as plain tuples in the order of a part's fields."""
-    return _PART.iter_unpack(packed)
+    return _PARTS[code].iter_unpack(packed)
 
 
-def pack_unusual(unusual: Iterable[Unusual]) -> bytes:
-    """Unusual values as bytes, 13 each."""
-    return b"".join(_UNUSUAL.pack(*one) for one in unusual)
+def pack_unusual(unusual: Iterable[Unusual], code: StepCode) -> bytes:
+    """Unusual values as bytes, 13 each, or 17 with large steps."""
+    packed = _UNUSUAL[code]
+    return b"".join(packed.pack(*one) for one in unusual)
 
 
-def unpack_unusual(packed: bytes) -> Iterable[Unusual]:
+def unpack_unusual(packed: bytes, code: StepCode) -> Iterable[Unusual]:
     """The inverse of `pack_unusual`."""
-    return map(Unusual._make, _UNUSUAL.iter_unpack(packed))
+    return map(Unusual._make, _UNUSUAL[code].iter_unpack(packed))
 
 
 def _add_part(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from determined_master.domain.metrics.charts import Report
+from determined_master.domain.metrics.steps import step_code
 
 
 class GroupColumns(NamedTuple):
@@ -37,12 +38,13 @@ def columns_of(reports: Sequence[Report]) -> GroupColumns:
         column: list[Any] = [of_report.get(name) for of_report in metrics]
         if set(map(type, column)) <= {int, float} and are_finite(column):
             values[name] = pack_doubles(column)
+    first, last = min(steps), max(steps)
     return GroupColumns(
-        min(steps),
-        max(steps),
+        first,
+        last,
         min(at),
         max(at),
-        struct.pack(f"<{len(steps)}i", *steps),
+        struct.pack(f"<{len(steps)}{step_code(first, last)}", *steps),
         pack_doubles(at),
         values,
     )
@@ -66,6 +68,7 @@ def unpack_doubles(packed: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 
-def unpack_steps(packed: bytes) -> tuple[int, ...]:
-    """The steps of packed columns."""
-    return struct.unpack(f"<{len(packed) // 4}i", packed)
+def unpack_steps(packed: bytes, first_steps: int, last_steps: int) -> tuple[int, ...]:
+    """The steps of packed columns with this range."""
+    code = step_code(first_steps, last_steps)
+    return struct.unpack(f"<{len(packed) // struct.calcsize('<' + code)}{code}", packed)

@@ -11,12 +11,13 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from determined_master.domain.metrics.steps import StepCode
 from determined_master.domain.metrics.summary import as_number
 
 BLOCK_REPORTS = 1024
 PART_REPORTS = 64
 
-_PACKED = struct.Struct("<didi")
+_PACKED = {"i": struct.Struct("<didi"), "q": struct.Struct("<dqdq")}
 
 
 class Extremes(NamedTuple):
@@ -73,14 +74,15 @@ def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
     return steps
 
 
-def pack(parts: Iterable[Extremes]) -> bytes:
-    """Parts as bytes, 24 each."""
-    return b"".join(_PACKED.pack(*part) for part in parts)
+def pack(parts: Iterable[Extremes], code: StepCode) -> bytes:
+    """Parts as bytes, 24 each, or 32 with large steps."""
+    packed = _PACKED[code]
+    return b"".join(packed.pack(*part) for part in parts)
 
 
-def unpack(packed: bytes) -> list[Extremes]:
+def unpack(packed: bytes, code: StepCode) -> list[Extremes]:
     """The inverse of `pack`."""
-    return list(map(Extremes._make, _PACKED.iter_unpack(packed)))
+    return list(map(Extremes._make, _PACKED[code].iter_unpack(packed)))
 
 
 def _of_part(reports: Sequence[Values]) -> dict[str, Extremes]:

@@ -27,6 +27,7 @@ from determined_master.store.checkpoints import checkpoints as rows
 from determined_master.store.checkpoints import gc as gc_tasks
 from determined_master.store.experiments import lookups
 from determined_master.store.tasks import tasks
+from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
     import asyncpg
@@ -69,10 +70,10 @@ class Checkpoints:
         """
         access.may(caller, "report", "task")
         steps = report.metadata.get("steps_completed", 0)
-        if isinstance(steps, bool) or not isinstance(steps, int | float) or steps < 0:
+        if type(steps) not in (int, float) or not 0 <= steps <= MAX_STEPS:
             raise InvalidArgument(
                 f"checkpoint {report.uuid}: metadata.steps_completed is {steps!r}, "
-                "it must be a number that is not negative"
+                f"it must be a number from 0 to {MAX_STEPS}"
             )
         _check_sizes(report.uuid, report.resources)
         async with self._db.acquire() as conn, conn.transaction():

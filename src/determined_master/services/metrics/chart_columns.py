@@ -75,7 +75,7 @@ def joined(found: FoundColumns, axis: ChartAxis) -> JoinedColumns:
     if axis.name == "time":
         x: list[float] = at
     else:
-        x = [step for block in found.blocks for step in unpack_steps(block.steps)]
+        x = [step for block in found.blocks for step in _steps_of(block)]
         x += [row.steps for row in found.late]
     values: dict[str, list[Any]] = {}
     for n, name in enumerate(found.names, 1):
@@ -87,6 +87,10 @@ def joined(found: FoundColumns, axis: ChartAxis) -> JoinedColumns:
             x, at, finite = x[low:high], at[low:high], max(min(finite, high) - low, 0)
             values = {name: column[low:high] for name, column in values.items()}
     return JoinedColumns(x, at, values, finite)
+
+
+def _steps_of(block: BlockColumns) -> tuple[int, ...]:
+    return unpack_steps(block.steps, block.first_steps, block.last_steps)
 
 
 def _values_of(packed: Iterable[bytes | None]) -> Iterator[float]:

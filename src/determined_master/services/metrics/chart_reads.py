@@ -17,7 +17,8 @@ from determined_master.services.metrics.chart_series import ReportRows, Series
 from determined_master.services.metrics.series_points import MAX_LATE
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import charts as rows
-from determined_master.store.metrics.charts import ChartBlock, RawRow, Reports
+from determined_master.store.metrics.charts import ChartBlock, PackedChart, RawRow, Reports
+from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 MAX_READ = 16_384
 """So many reports are read one by one: that takes about 0.1 s."""
 LIMIT = MAX_READ + 2 * MAX_LATE
-INT_LOW, INT_HIGH = -(2**31), 2**31 - 1
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -180,9 +180,7 @@ class ChartRead:
             return None
         return series if await asyncio.to_thread(self._join, series, read, late) else None
 
-    def _whole_parts(
-        self, packed: Sequence[tuple[bytes, bytes]]
-    ) -> tuple[Series, list[tuple[int, int]]]:
+    def _whole_parts(self, packed: Sequence[PackedChart]) -> tuple[Series, list[tuple[int, int]]]:
         """The parts that lie in the range, and the steps of those that lie in it partly."""
         parts, unusual = rows.unpack(packed)
         by_time, low, high = self._axis.name == "time", self._axis.low, self._axis.high
@@ -223,7 +221,7 @@ class ChartRead:
 
 
 def _to_int(number: float, *, up: bool) -> int:
-    """The closest integer of the database within a range."""
-    if not INT_LOW <= number <= INT_HIGH:
-        return INT_LOW if number < INT_LOW else INT_HIGH
+    """The closest steps within a range."""
+    if not -MAX_STEPS <= number <= MAX_STEPS:
+        return -MAX_STEPS if number < 0 else MAX_STEPS
     return math.ceil(number) if up else math.floor(number)

@@ -16,6 +16,7 @@ from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.series import SeriesWanted, SnapshotRow
+from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -187,7 +188,7 @@ class SeriesReads:
         """Values of all trials near some steps, `around` = (steps, margin)."""
         access.may(caller, "read", "experiment")
         at, margin = around
-        between = (max(0, at - margin), min(2**31 - 1, at + margin))
+        between = (max(0, at - margin), min(MAX_STEPS, at + margin))
         sent: set[int] = set()
         async for _ in self._rounds([experiment_id], period_s):
             async with self._db.acquire() as conn:
@@ -268,6 +269,6 @@ def _wanted(trial_id: int, group: str, names: Sequence[str], part: Range) -> Ser
         group=group,
         names=tuple(names),
         from_steps=part.first,
-        to_steps=part.last or 2**31 - 1,
+        to_steps=part.last or MAX_STEPS,
         max_points=part.max_points or DEFAULT_POINTS,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from determined_master.domain.metrics.extremes import BLOCK_REPORTS, Extremes, pack, unpack
+from determined_master.domain.metrics.steps import step_code
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
@@ -105,13 +106,16 @@ async def insert_block(conn: Conn, block: Block, entries: Sequence[NewEntry]) ->
         INSERT INTO metric_extremes
         SELECT $1, n.metric_group, n.name, $2, $3, n.reports, n.first_steps, n.last_steps,
                n.low, n.low_steps, n.high, n.high_steps, n.parts
-          FROM unnest($4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
-                      $10::int[], $11::float8[], $12::int[], $13::bytea[])
+          FROM unnest($4::text[], $5::text[], $6::int[], $7::bigint[], $8::bigint[],
+                      $9::float8[], $10::bigint[], $11::float8[], $12::bigint[], $13::bytea[])
             AS n (metric_group, name, reports, first_steps, last_steps, low, low_steps, high,
                   high_steps, parts)
     """
     rows = [
-        (e.group, e.name, e.reports, e.first_steps, e.last_steps, *e.extremes, pack(e.parts))
+        (
+            *(e.group, e.name, e.reports, e.first_steps, e.last_steps, *e.extremes),
+            pack(e.parts, step_code(e.first_steps, e.last_steps)),
+        )
         for e in entries
     ]
     if rows:
@@ -150,9 +154,9 @@ async def list_parts(
 ) -> dict[int, list[Extremes]]:
     """A metric's extremes by parts of a block (its last id), from one block to another."""
     query = """
-        SELECT last_id, parts FROM metric_extremes
+        SELECT last_id, first_steps, last_steps, parts FROM metric_extremes
          WHERE trial_id = $1 AND metric_group = $2 AND name = $3 AND last_id BETWEEN $4 AND $5
          ORDER BY last_id
     """
     rows = await conn.fetch(query, trial_id, group, name, *ids)
-    return {last_id: unpack(parts) for last_id, parts in rows}
+    return {i: unpack(parts, step_code(first, last)) for i, first, last, parts in rows}

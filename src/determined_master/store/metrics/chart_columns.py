@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.domain.metrics.charts import ChartAxis, Charted, pack_parts, pack_unusual
 from determined_master.domain.metrics.columns import GroupColumns
+from determined_master.domain.metrics.steps import step_code
 from determined_master.store.metrics.charts import Reports, overlap, range_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class NewCharts(msgspec.Struct, frozen=True):
 class BlockColumns(msgspec.Struct, frozen=True):
     """The reports of a group in a block, packed: their places, and the values of metrics."""
 
+    first_steps: int
+    last_steps: int
     steps: bytes
     at: bytes
     values: Mapping[str, bytes | None]
@@ -38,26 +41,23 @@ async def insert_charts(conn: Conn, trial_id: int, last_id: int, charts: NewChar
         INSERT INTO metric_places
         SELECT $1, n.metric_group, $2, n.first_steps, n.last_steps, n.first_at, n.last_at,
                n.steps, n.at
-          FROM unnest($3::text[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::bytea[],
-                      $9::bytea[])
+          FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::float8[], $7::float8[],
+                      $8::bytea[], $9::bytea[])
             AS n (metric_group, first_steps, last_steps, first_at, last_at, steps, at)
     """
     of_metrics = """
         INSERT INTO metric_charts
         SELECT $1, n.metric_group, n.name, $2, n.reports, n.first_steps, n.last_steps,
                n.first_at, n.last_at, n.parts, n.unusual, n.doubles
-          FROM unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::int[], $8::float8[],
-                      $9::float8[], $10::bytea[], $11::bytea[], $12::bytea[])
+          FROM unnest($3::text[], $4::text[], $5::int[], $6::bigint[], $7::bigint[],
+                      $8::float8[], $9::float8[], $10::bytea[], $11::bytea[], $12::bytea[])
             AS n (metric_group, name, reports, first_steps, last_steps, first_at, last_at, parts,
                   unusual, doubles)
     """
     groups = [(group, *columns[:6]) for group, columns in charts.groups.items()]
     metrics = [
-        (
-            *(group, name, *kept[:5], pack_parts(kept.parts), pack_unusual(kept.unusual)),
-            charts.groups[group].values.get(name),
-        )
-        for group, name, kept in charts.metrics
+        (group, name, *_packed(chart), charts.groups[group].values.get(name))
+        for group, name, chart in charts.metrics
     ]
     for query, rows in ((of_groups, groups), (of_metrics, metrics)):
         if rows:
@@ -73,7 +73,7 @@ async def list_columns(
     was made before there were columns: the others alone would leave a gap.
     """
     query = f"""
-        SELECT p.steps, p.at, ARRAY (
+        SELECT p.first_steps, p.last_steps, p.steps, p.at, ARRAY (
                    SELECT c.doubles
                      FROM unnest($3::text[]) WITH ORDINALITY AS n (name, place)
                      LEFT JOIN metric_charts c
@@ -92,6 +92,11 @@ async def list_columns(
     """
     values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
     return [
-        BlockColumns(steps, at, dict(zip(wanted.names, doubles, strict=True)))
-        for steps, at, doubles in await conn.fetch(query, *values)
+        BlockColumns(first, last, steps, at, dict(zip(wanted.names, doubles, strict=True)))
+        for first, last, steps, at, doubles in await conn.fetch(query, *values)
     ]
+
+
+def _packed(chart: Charted) -> tuple[int | float | bytes, ...]:
+    code = step_code(chart.first_steps, chart.last_steps)
+    return (*chart[:5], pack_parts(chart.parts, code), pack_unusual(chart.unusual, code))

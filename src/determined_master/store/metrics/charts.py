@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,8 @@ from determined_master.domain.metrics.charts import (
     unpack_parts,
     unpack_unusual,
 )
+from determined_master.domain.metrics.steps import step_code
+from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
@@ -42,14 +44,23 @@ class RawRow(msgspec.Struct, frozen=True):
     values: str
 
 
+class PackedChart(NamedTuple):
+    """Parts and unusual values of a metric in a block, and the range of their steps."""
+
+    first_steps: int
+    last_steps: int
+    parts: bytes
+    unusual: bytes
+
+
 class Reports(msgspec.Struct, frozen=True, kw_only=True):
     """Which reports of a trial: a group, names of metrics, and a range."""
 
     trial_id: int
     group: str
     names: Sequence[str]
-    from_steps: int = -(2**31)
-    to_steps: int = 2**31 - 1
+    from_steps: int = -MAX_STEPS
+    to_steps: int = MAX_STEPS
     after_id: int = 0
     up_to_id: int = 2**63 - 1
 
@@ -92,22 +103,27 @@ async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[Char
 
 async def list_packed(
     conn: Conn, wanted: Reports, axis: ChartAxis, last_id: int
-) -> list[tuple[bytes, bytes]]:
+) -> list[PackedChart]:
     """Parts and unusual values of one metric in these blocks, up to one of them, in order."""
     query = f"""
-        SELECT parts, unusual FROM metric_charts
+        SELECT first_steps, last_steps, parts, unusual FROM metric_charts
          WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {overlap(axis)}
            AND last_id <= $6
          ORDER BY last_id
     """
     values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
-    return [(row[0], row[1]) for row in await conn.fetch(query, *values)]
+    return [PackedChart(*row) for row in await conn.fetch(query, *values)]
 
 
-def unpack(packed: Sequence[tuple[bytes, bytes]]) -> tuple[list[tuple[Any, ...]], list[Unusual]]:
+def unpack(packed: Sequence[PackedChart]) -> tuple[list[tuple[Any, ...]], list[Unusual]]:
     """The parts and unusual values of several blocks, in their order."""
-    parts = [part for body, _ in packed for part in unpack_parts(body)]
-    return parts, [one for _, body in packed for one in unpack_unusual(body)]
+    parts: list[tuple[Any, ...]] = []
+    unusual: list[Unusual] = []
+    for chart in packed:
+        code = step_code(chart.first_steps, chart.last_steps)
+        parts += unpack_parts(chart.parts, code)
+        unusual += unpack_unusual(chart.unusual, code)
+    return parts, unusual
 
 
 EPOCHS = "'epochs'"

@@ -96,8 +96,8 @@ _STORED = """(
 
 _KNOWN = """
         WITH n AS (
-            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::int[], $5::int[],
-                                 $6::int[], $7::float8[], $8::float8[])
+            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[],
+                                 $6::bigint[], $7::float8[], $8::float8[])
                 AS n (id, run_id, version, total_batches, latest, best, best_metric,
                       searcher_metric)
         ), known AS (
@@ -107,7 +107,7 @@ _KNOWN = """
         ), stored AS (
             INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
                                  batch_metrics, searcher_metric)
-            SELECT * FROM unnest($9::int[], $10::text[], $11::int[], $12::int[],
+            SELECT * FROM unnest($9::int[], $10::text[], $11::bigint[], $12::int[],
                                  $13::timestamptz[], $14::text[]::jsonb[], $15::text[]::jsonb[],
                                  $16::float8[])
             ON CONFLICT DO NOTHING
@@ -148,7 +148,7 @@ _STORE_ONE_TRAINING = """
         ), stored AS (
             INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
                                  batch_metrics, searcher_metric)
-            SELECT id, $5::text, $6::int, $7::int, $8::timestamptz, $9::text::jsonb,
+            SELECT id, $5::text, $6::bigint, $7::int, $8::timestamptz, $9::text::jsonb,
                    $10::text::jsonb, $11::float8
               FROM known
             ON CONFLICT DO NOTHING
@@ -179,7 +179,7 @@ async def insert_reports(conn: Conn, rows: Sequence[ReportRow]) -> list[int | No
     query = """
         INSERT INTO metrics (trial_id, metric_group, steps, run_id, reported_at, metrics,
                              batch_metrics, searcher_metric)
-        SELECT * FROM unnest($1::int[], $2::text[], $3::int[], $4::int[], $5::timestamptz[],
+        SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::int[], $5::timestamptz[],
                              $6::text[]::jsonb[], $7::text[]::jsonb[], $8::float8[])
         ON CONFLICT DO NOTHING
         RETURNING id
@@ -202,7 +202,7 @@ async def list_taken(conn: Conn, keys: Sequence[ReportKey]) -> dict[ReportKey, S
     """The reports that are stored under those keys."""
     query = f"""
         SELECT {COLUMNS} FROM metrics
-          JOIN unnest($1::int[], $2::text[], $3::int[], $4::int[])
+          JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::int[])
                AS n (trial_id, metric_group, steps, run_id)
          USING (trial_id, metric_group, steps, run_id)
     """
@@ -232,7 +232,7 @@ async def update_trials(conn: Conn, writes: Sequence[TrialWrite]) -> None:
     """
     query = f"""
         WITH n AS (
-            SELECT * FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::float8[],
+            SELECT * FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[], $5::float8[],
                                  $6::float8[])
                 AS n (id, total_batches, latest, best, best_metric, searcher_metric)
         ), written AS (

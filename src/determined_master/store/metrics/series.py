@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.records.metrics import MetricName, PointRow
+from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
@@ -21,7 +22,7 @@ class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     names: Sequence[str]
     from_steps: int = 0
-    to_steps: int = 2**31 - 1
+    to_steps: int = MAX_STEPS
     max_points: int = 1000
     after_id: int = 0
     """Only reports that came after the one with this id."""
@@ -57,7 +58,7 @@ async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int])
     """The same for some steps within that range."""
     query = f"""
         SELECT {_columns(wanted, 6)}
-          FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps = ANY ($5::int[])
+          FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps = ANY ($5::bigint[])
                 OFFSET 0) r {_ONCE}
          ORDER BY r.steps, r.id
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_wire.proto import Double, Int32, Int64, JsonObject, Message, Timestamp
+from determined_wire.proto import Double, Int32, Int64, JsonObject, Message, Steps, Timestamp
 from determined_wire.rest.types.trial import CheckpointWorkload, MetricsWorkload, TrialState
 
 
@@ -86,7 +86,7 @@ class Run(Message, frozen=True):
     is_multirun: bool = False
     pachyderm_integration: JsonObject | None = None
     restarts: Int32 = 0
-    total_batches_processed: Int32 = 0
+    total_batches_processed: Steps = 0
     best_validation: MetricsWorkload | None = None
     latest_validation: MetricsWorkload | None = None
     best_checkpoint: CheckpointWorkload | None = None

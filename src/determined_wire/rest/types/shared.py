@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from determined_wire.proto import BoolValue, Double, Int32, JsonObject, Message, Timestamp, WireEnum
+from determined_wire.proto import BoolValue, Double, Int32, JsonObject, Message, Steps, Timestamp, WireEnum
 from determined_wire.rest.types.common import DoubleFieldFilter
 from determined_wire.rest.types.experiment import ExperimentState
 from determined_wire.rest.types.webhook import Webhook
@@ -49,7 +49,7 @@ class Pagination(Message, frozen=True):
 
 class DataPoint(Message, frozen=True):
     __absent__ = frozenset(("epoch",))
-    batches: Int32 = 0
+    batches: Steps = 0
     values: JsonObject | None = None
     time: Timestamp | None = None
     epoch: Double | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from determined_wire.proto import Double, Int32, Int64, JsonObject, Message, Timestamp, UInt64, WireEnum
+from determined_wire.proto import Double, Int32, Int64, JsonObject, Message, Steps, Timestamp, UInt64, WireEnum
 from determined_wire.rest.types.checkpoint import CheckpointState
 from determined_wire.rest.types.common import Metrics
 
@@ -54,7 +54,7 @@ class CheckpointWorkload(Message, frozen=True):
     end_time: Timestamp | None = None
     state: CheckpointState = CheckpointState.STATE_UNSPECIFIED
     resources: Mapping[str, Int64] = {}
-    total_batches: Int32 = 0
+    total_batches: Steps = 0
     metadata: JsonObject | None = None
 
 
@@ -62,7 +62,7 @@ class MetricsWorkload(Message, frozen=True):
     end_time: Timestamp | None = None
     metrics: Metrics | None = None
     num_inputs: Int32 = 0
-    total_batches: Int32 = 0
+    total_batches: Steps = 0
 
 
 class Trial(Message, frozen=True):
@@ -74,7 +74,7 @@ class Trial(Message, frozen=True):
     state: TrialState = TrialState.STATE_UNSPECIFIED
     restarts: Int32 = 0
     hparams: JsonObject | None = None
-    total_batches_processed: Int32 = 0
+    total_batches_processed: Steps = 0
     best_validation: MetricsWorkload | None = None
     latest_validation: MetricsWorkload | None = None
     best_checkpoint: CheckpointWorkload | None = None
@@ -102,7 +102,7 @@ class TrialProfilerMetricLabels(Message, frozen=True):
 
 class TrialProfilerMetricsBatch(Message, frozen=True):
     values: Sequence[Double] = ()
-    batches: Sequence[Int32] = ()
+    batches: Sequence[Steps] = ()
     timestamps: Sequence[Timestamp] = ()
     labels: TrialProfilerMetricLabels | None = None
 
@@ -125,7 +125,7 @@ class TrialMetrics(Message, frozen=True):
     __absent__ = frozenset(("steps_completed", "report_time",))
     trial_id: Int32 = 0
     trial_run_id: Int32 = 0
-    steps_completed: Int32 | None = None
+    steps_completed: Steps | None = None
     report_time: Timestamp | None = None
     metrics: Metrics | None = None
 
@@ -134,7 +134,7 @@ class MetricsReport(Message, frozen=True):
     trial_id: Int32 = 0
     end_time: Timestamp | None = None
     metrics: JsonObject | None = None
-    total_batches: Int32 = 0
+    total_batches: Steps = 0
     archived: bool = False
     id: Int32 = 0
     trial_run_id: Int32 = 0

@@ -13,11 +13,13 @@ import msgspec
 
 from determined_master.api.http.protojson.shape import FieldShape
 from determined_master.domain.errors import InvalidArgument
+from determined_wire.bounds import MAX_STEPS
 
 INTEGERS = {
     "int32": (-(2**31), 2**31 - 1),
     "google.Int32Value": (-(2**31), 2**31 - 1),
     "uint32": (0, 2**32 - 1),
+    "steps": (-MAX_STEPS, MAX_STEPS),
     "int64": (-(2**63), 2**63 - 1),
     "uint64": (0, 2**64 - 1),
 }
@@ -27,7 +29,12 @@ _DOUBLE = re.compile(
     r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)",
     re.IGNORECASE | re.ASCII,
 )
-_WORDS = {"double": "float64", "google.DoubleValue": "float64", "google.StringValue": "string"}
+_WORDS = {
+    "double": "float64",
+    "google.DoubleValue": "float64",
+    "google.StringValue": "string",
+    "steps": "int32",
+}
 BASE64_PIECE = 1024 * 1024
 """Characters, a multiple of four."""
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
@@ -62,7 +69,7 @@ def read_text(field: FieldShape, text: str) -> Any:
     if kind in ("string", "google.StringValue"):
         return text
     if kind in INTEGERS:
-        return parse_integer(kind, text)
+        return parse_integer(field, text)
     if kind == "google.BoolValue":
         if text not in ("true", "false"):
             raise InvalidArgument(f"bad BoolValue: {text}")
@@ -78,13 +85,16 @@ def read_text(field: FieldShape, text: str) -> Any:
     return read_scalar(field, text)
 
 
-def parse_integer(kind: str, text: str) -> int:
+def parse_integer(field: FieldShape, text: str) -> int:
     """Read decimal digits of one of the integer kinds, with its bounds."""
+    kind = field.kind
     function = "ParseUint" if kind.startswith("u") else "ParseInt"
     if not _INTEGER.fullmatch(text):
         raise InvalidArgument(f'strconv.{function}: parsing "{text}": invalid syntax')
     number = int(text)
     low, high = INTEGERS[kind]
+    if kind == "steps" and not low <= number <= high:
+        raise InvalidArgument(f"{field.json_name} is {text}: steps go from {low} to {high}")
     if not low <= number <= high:
         raise InvalidArgument(f'strconv.{function}: parsing "{text}": value out of range')
     return number
@@ -147,10 +157,10 @@ def _bool(field: FieldShape, value: Any) -> bool:
 
 def _integer(field: FieldShape, value: Any) -> int:
     if isinstance(value, str):
-        return parse_integer(field.kind, value)
+        return parse_integer(field, value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise _mismatch(field, value)
-    return parse_integer(field.kind, str(value))
+    return parse_integer(field, str(value))
 
 
 def _double(field: FieldShape, value: Any) -> float:
