@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
-import os
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-
-import msgspec
 
 from determined_agent import clock
 from determined_agent.journal.batches import GOOGLE, Entry
@@ -19,18 +13,13 @@ from determined_agent.journal.ending import Ending
 from determined_agent.journal.google_machine import GoogleMachine, Tokens
 from determined_agent.journal.load import Metric
 from determined_agent.journal.target import NotSent, NotTaken, Target
+from determined_wire import google_rest
 
-APIS: Mapping[str, str] = {
-    "logging": "https://logging.googleapis.com/v2",
-    "monitoring": "https://monitoring.googleapis.com/v3",
-}
-"""CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 LOG = "determined"
 METRICS = "custom.googleapis.com/determined"
 TIMEOUT_S = 30.0
 SEVERITIES = ("EMERGENCY", "ALERT", "CRITICAL", "ERROR", "WARNING", "NOTICE", "INFO", "DEBUG")
 """By the priority of an entry."""
-_MAX_BYTES = 65_536
 _MAX_TEXT = 400
 
 
@@ -59,23 +48,20 @@ class CloudLogging(Target):
         self._call("monitoring", f"projects/{self._machine.project}/timeSeries", body)
 
     def _call(self, service: str, path: str, body: Mapping[str, Any]) -> None:
-        override = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
-        url = f"{(override or APIS[service]).rstrip('/')}/{path}"
+        url = google_rest.url_of(service, path)
         headers = {"Authorization": f"Bearer {self._tokens.get()}"}
-        headers["Content-Type"] = "application/json"
-        request = urllib.request.Request(url, msgspec.json.encode(body), headers)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                answer.read(_MAX_BYTES)
-        except urllib.error.HTTPError as error:
-            with error:
-                text = f"{service} answers {error.code}: {_reason(error)}"
-            if error.code == 401:
-                self._tokens.forget()
-            # Entries that are valid were written: see `partialSuccess`.
-            raise (NotTaken if error.code in (400, 413) else NotSent)(text) from None
-        except (OSError, http.client.HTTPException) as error:
+            answer = google_rest.send(url, "POST", body, headers, TIMEOUT_S)
+        except google_rest.NoAnswer as error:
             raise NotSent(f"{service} does not answer: {error}") from None
+        if answer.is_success:
+            return
+        if answer.status == 401:
+            self._tokens.forget()
+        message = google_rest.problem_of(answer.data, _MAX_TEXT).message
+        # Entries that are valid were written: see `partialSuccess`.
+        refusal = NotTaken if answer.status in (400, 413) else NotSent
+        raise refusal(f"{service} answers {answer.status}: {message}")
 
 
 def entries_of(batch: Sequence[Entry], machine: GoogleMachine) -> dict[str, Any]:
@@ -131,12 +117,3 @@ def _resource(machine: GoogleMachine) -> dict[str, Any]:
 def _instant(at_us: int) -> str:
     at = datetime.fromtimestamp(at_us // 1_000_000, UTC).replace(microsecond=at_us % 1_000_000)
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _reason(error: urllib.error.HTTPError) -> str:
-    """The message of an answer of Google."""
-    content = error.read(_MAX_BYTES)
-    try:
-        return str(msgspec.json.decode(content)["error"]["message"])[:_MAX_TEXT]
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return content.decode(errors="replace")[:_MAX_TEXT]

@@ -82,6 +82,7 @@ def test_the_journal_arrives_and_a_restart_neither_repeats_nor_loses_it(
         (Fault(403, "Permission 'logging.logEntries.create' denied"), "answers 403: Permission"),
         (Fault(429, "Quota exceeded"), "answers 429: Quota exceeded"),
         (Fault(503, "The service is unavailable"), "answers 503: The service is"),
+        (Fault(307, "Sign in to the network"), "answers 307: Sign in"),
     ],
 )
 def test_a_refused_batch_is_repeated_and_the_reason_is_logged_once(

@@ -62,6 +62,8 @@ class GoogleProject(GcpServer):
         """How many calls may still change something, before the caller's end."""
         self.console = ""
         """The console of every machine."""
+        self.unreachable: list[str] = []
+        """Zones such as `zones/a` whose resources GCP does not list at present."""
         self.address = ""
         """The address that is reserved; one of a documentation network if empty."""
         self.accounts = Accounts()
@@ -306,6 +308,7 @@ class GoogleProject(GcpServer):
     def _aggregated(self, kind: str, wanted: str) -> dict[str, Any]:
         empty = {"warning": {"code": "NO_RESULTS_ON_PAGE"}}
         scopes: dict[str, Any] = {"zones/europe-west1-b": empty}
+        scopes |= {zone: {"warning": {"code": "UNREACHABLE"}} for zone in self.unreachable}
         for one in self._listed(kind, wanted):
             key = "region" if "region" in one else "zone"
             at = f"{key}s/{one[key].rpartition('/')[2]}"

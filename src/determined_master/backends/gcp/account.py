@@ -7,12 +7,9 @@ the requests for files; it is imported with the first of them.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,8 +18,8 @@ from typing import Any, NamedTuple
 from determined_master import clock
 from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.ports.machines import ProviderFailed
+from determined_wire import google_rest
 
-SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 TOKEN_URL = "https://oauth2.googleapis.com/token"
 GCLOUD_FILE = ".config/gcloud/application_default_credentials.json"
 RENEW_BEFORE = timedelta(minutes=5)
@@ -115,17 +112,18 @@ def token_of(path: Path, key: Mapping[str, Any]) -> GoogleToken:
         credentials = _credentials(path, key)
     except (KeyError, ValueError, TypeError, AttributeError):
         raise ProviderFailed(f"GCP: the credentials in {path} are broken: {_REMEDY}") from None
-    transport = _Transport()
+    transport = google_rest.Transport(TIMEOUT_S)
     try:
         credentials.refresh(transport)
     except TransportError as error:
         raise ProviderFailed(f"GCP: no token could be had from {error}") from None
     except (GoogleAuthError, KeyError, TypeError, ValueError, AttributeError):
-        if transport.status == 200:  # not an answer of Google's API
+        answer = transport.last
+        if answer.status == 200:  # not an answer of Google's API
             raise ProviderFailed(f"GCP gives the master no token: {_REMEDY}") from None
         raise ProviderFailed(
-            f"GCP rejects the credentials in {path} "
-            f"({transport.status} {transport.reason}): {_REMEDY}"
+            f"GCP rejects the credentials in {path} ({answer.status} "
+            f"{google_rest.in_line(answer.data.decode(errors='replace'), MAX_REASON)}): {_REMEDY}"
         ) from None
     expiry = credentials.expiry  # without a time zone, in UTC
     life = expiry.replace(tzinfo=UTC) - clock.now() if expiry else timedelta(0)
@@ -139,7 +137,7 @@ def _credentials(path: Path, key: Mapping[str, Any]) -> Any:
 
         url = str(key.get("token_uri") or TOKEN_URL)
         return service_account.Credentials.from_service_account_info(
-            {**key, "token_uri": url}, scopes=[SCOPE], additional_claims={"aud": url}
+            {**key, "token_uri": url}, scopes=[google_rest.SCOPE], additional_claims={"aud": url}
         )
     if key.get("type") == "authorized_user":
         from google.oauth2 import credentials
@@ -155,49 +153,3 @@ def _credentials(path: Path, key: Mapping[str, Any]) -> Any:
         f"GCP: the credentials in {path} are of type {key.get('type')!r}: use those of a service "
         "account, or gcloud auth application-default login"
     )
-
-
-class _Answer(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
-class _Transport:
-    """google-auth's requests by urllib, which follows the proxy settings of the environment."""
-
-    def __init__(self) -> None:
-        self.status = 0
-        """Of the last answer."""
-        self.reason = ""
-        """The last answer in short."""
-
-    def __call__(
-        self,
-        url: str,
-        method: str = "GET",
-        body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        **_: Any,
-    ) -> _Answer:
-        """Send a request. Raises google-auth's TransportError when there is no answer."""
-        from google.auth.exceptions import TransportError
-
-        try:
-            request = urllib.request.Request(url, body, dict(headers or {}), method=method)
-            answer = _open(request, timeout or TIMEOUT_S)
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            raise TransportError(f"{url}: {error}") from None
-        self.status = answer.status
-        self.reason = " ".join(answer.data.decode(errors="replace").split())[:MAX_REASON]
-        return answer
-
-
-def _open(request: urllib.request.Request, timeout_s: float) -> _Answer:
-    try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as answer:
-            return _Answer(answer.status, dict(answer.headers), answer.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return _Answer(error.code, dict(error.headers), error.read(2000))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from determined_master.domain.machines.offers import Refusal
 from determined_master.ports.machines import ProviderFailed
+from determined_wire import google_rest
 
-BASE_URL = "https://compute.googleapis.com/compute/v1"
 TIMEOUT_S = 20.0
-PAGE = "500"
 MAX_TEXT = 400
 _TOO_MANY = ("rateLimitExceeded", "userRateLimitExceeded")
 REFUSALS: Mapping[str, Refusal] = {
@@ -52,11 +47,9 @@ class Compute:
             base_url: another server; by default the value of
                 CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE, if it is set.
         """
-        given = base_url or os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "")
         self._token = token
         self._project, self._base_url = project, base_url
         self.zone = zone
-        self._root = f"{(given or BASE_URL).rstrip('/')}/projects/{project}"
 
     def in_zone(self, zone: str) -> Compute:
         """The same project in another zone."""
@@ -77,14 +70,13 @@ class Compute:
             ProviderFailed: GCP does not answer, or not for every zone: the list would lack
                 machines that run.
         """
-        found: list[dict[str, Any]] = []
+        instances: list[dict[str, Any]] = []
         for page in self._pages("aggregated/instances", labels):
-            zones = page.get("items", {})
-            silent = [*page.get("unreachables", ()), *_unreachable(zones)]
-            if silent:
+            if silent := google_rest.unreachable(page):
                 raise ProviderFailed(f"GCP: instances of {silent[0]} are not known at present")
-            found += [one for scope in zones.values() for one in scope.get("instances", ())]
-        return found
+            zones = page.get("items", {}).values()
+            instances += [one for scope in zones for one in scope.get("instances", ())]
+        return instances
 
     def insert(self, body: Mapping[str, Any], token: str) -> dict[str, Any]:
         """Request instances, once for each `token`, a UUID; return the operation."""
@@ -103,14 +95,8 @@ class Compute:
         return self._call("GET", f"operations/{urllib.parse.quote(name, safe='')}")
 
     def _pages(self, path: str, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        wanted = " AND ".join(f'(labels.{key} = "{value}")' for key, value in labels.items())
-        query = {"filter": wanted, "maxResults": PAGE}
-        while True:
-            page = self._request("GET", path, query)
-            yield page
-            if not page.get("nextPageToken"):
-                return
-            query["pageToken"] = page["nextPageToken"]
+        condition = " AND ".join(f'(labels.{key} = "{value}")' for key, value in labels.items())
+        return google_rest.pages(lambda query: self._request("GET", path, query), condition)
 
     def _call(
         self,
@@ -128,34 +114,25 @@ class Compute:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        url = f"{self._root}/{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        act = f"{method} {path}"
+        path = f"projects/{self._project}/{path}"
+        url = google_rest.url_of("compute", path, query, self._base_url)
         headers = {"Authorization": f"Bearer {self._token()}"}
-        data = None
-        if body is not None:
-            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        request = urllib.request.Request(url, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                found: dict[str, Any] = json.loads(answer.read())
-                return found
-        except urllib.error.HTTPError as error:
-            with error:
-                content = error.read(65536)
-            raise refusal(error.code, content, f"{method} {path}") from None
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            text = " ".join(str(error).split())[:MAX_TEXT]
-            raise ProviderFailed(f"GCP: {method} {path} failed: {text}") from None
+            answer = google_rest.send(url, method, body, headers, TIMEOUT_S)
+            if not answer.is_success:
+                raise refusal(answer.status, answer.data, act)
+            document: dict[str, Any] = json.loads(answer.data)
+            return document
+        except (google_rest.NoAnswer, ValueError) as error:
+            text = google_rest.in_line(str(error), MAX_TEXT)
+            raise ProviderFailed(f"GCP: {act} failed: {text}") from None
 
 
 def refusal(status: int, body: bytes, act: str) -> Exception:
     """The error for a failed request: a refusal, or ProviderFailed when the outcome is unknown."""
-    try:
-        details = json.loads(body)["error"]
-        message = str(details["message"])
-        reasons = [str(e.get("reason", "")) for e in details.get("errors", ())]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        message, reasons = body.decode(errors="replace"), []
-    text = f"GCP: {act} failed, {status}: {' '.join(message.split())[:MAX_TEXT]}"
+    message, reasons, _ = google_rest.problem_of(body, MAX_TEXT)
+    text = f"GCP: {act} failed, {status}: {message}"
     is_limited = status == 429 or any(reason in _TOO_MANY for reason in reasons)
     if status == 401 or status >= 500 or is_limited:
         return ProviderFailed(text)
@@ -171,19 +148,12 @@ def refusal_of(codes: Iterable[str]) -> Refusal | None:
 
 
 def error_codes(operation: Mapping[str, Any]) -> list[str]:
-    errors = (operation.get("error") or {}).get("errors") or ()
-    return [str(error.get("code", "")) for error in errors]
-
-
-def _unreachable(zones: Mapping[str, Any]) -> list[str]:
-    warned = {name: scope.get("warning") or {} for name, scope in zones.items()}
-    return [name for name, warning in warned.items() if warning.get("code") == "UNREACHABLE"]
+    return [str(error.get("code", "")) for error in google_rest.errors_of(operation)]
 
 
 def problems(operation: Mapping[str, Any]) -> list[str]:
     """The errors of an operation, in GCP's text."""
-    errors = (operation.get("error") or {}).get("errors") or ()
-    return [_worded(error) for error in errors]
+    return [_worded(error) for error in google_rest.errors_of(operation)]
 
 
 def warnings(operation: Mapping[str, Any]) -> list[str]:
@@ -191,5 +161,5 @@ def warnings(operation: Mapping[str, Any]) -> list[str]:
 
 
 def _worded(problem: Mapping[str, Any]) -> str:
-    words = " ".join(str(problem.get("message", "")).split())[:MAX_TEXT]
-    return f"{problem.get('code', 'UNKNOWN')}: {words}"
+    message = google_rest.in_line(str(problem.get("message", "")), MAX_TEXT)
+    return f"{problem.get('code', 'UNKNOWN')}: {message}"

@@ -24,10 +24,10 @@ from determined_master.settings.gcp import (
     GcpInstanceType,
     GcpProvider,
 )
+from determined_wire import google_rest
 
 DEFAULT_LABEL_VALUE = "determined-ai-determined"
 MAX_DEFAULT = 30
-CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 DEFAULT_NETWORK = "global/networks/default"
 STATES: Mapping[str, MachineState] = {
     "PROVISIONING": "starting",
@@ -157,7 +157,7 @@ def properties(terms: ComputeTerms, offer: Offer, token: str) -> dict[str, Any]:
     if gcp.network_tags:
         found["tags"] = {"items": list(gcp.network_tags)}
     if gcp.service_account.email:
-        scopes = list(gcp.service_account.scopes) or [CLOUD_PLATFORM]
+        scopes = list(gcp.service_account.scopes) or [google_rest.SCOPE]
         found["serviceAccounts"] = [{"email": gcp.service_account.email, "scopes": scopes}]
     if interface := _interface(gcp):
         found["networkInterfaces"] = [interface]

@@ -292,6 +292,17 @@ def test_down_ends_agents_and_says_what_stays(det: Det, gcp: GoogleProject) -> N
     assert "has no such cluster" in det(*DOWN, "--yes").err
 
 
+def test_down_removes_nothing_while_machines_of_a_zone_are_not_listed(
+    det: Det, gcp: GoogleProject
+) -> None:
+    up(det)
+    resources = dict(gcp.resources)
+    gcp.unreachable = ["zones/europe-west1-d"]
+    refused = det(*DOWN, "--yes")
+    assert "GCP does not know the instances of zones/europe-west1-d at present" in refused.err
+    assert gcp.resources == resources
+
+
 def test_a_cluster_starts_from_the_snapshot_of_an_earlier_one(
     det: Det, gcp: GoogleProject
 ) -> None:

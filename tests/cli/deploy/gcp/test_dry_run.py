@@ -13,9 +13,9 @@ from ruamel.yaml import YAML
 from tests.backends.cloud.discovery import Document
 from tests.cli.conftest import Det
 
-from determined.cli.deploy.gcp.calls import SERVICES
 from determined.cli.deploy.gcp.master_config import TEMPLATE
 from determined_master.settings.master import load
+from determined_wire.google_rest import SERVICES
 
 UP = ("deploy", "gcp", "up", "--cluster-id", "lab", "--project-id", "lab-1")
 DOCUMENTS = {

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import urllib.error
-import urllib.request
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Tuple
 
 from determined.cli import errors
 from determined.cli.deploy.gcp.options import check_project
+from determined_wire import google_rest
 
-SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 TIMEOUT_S = 60.0
 _REMEDY = (
     "run gcloud auth application-default login, or give --keypath with the key file of a service "
@@ -37,9 +35,12 @@ class GcpAccount:
                 "google-auth is not installed: pip install 'determined-platform[gcp]'"
             ) from None
         keypath = getattr(args, "keypath", None)
+        self._transport = google_rest.Transport(TIMEOUT_S)
         try:
             credentials = (
-                _of_file(keypath) if keypath else google.auth.default([SCOPE], request=send)
+                _of_file(keypath)
+                if keypath
+                else google.auth.default([google_rest.SCOPE], request=self._transport)
             )
         except exceptions.DefaultCredentialsError as error:
             what = f"--keypath {keypath}" if keypath else "there are no credentials of GCP"
@@ -77,7 +78,7 @@ class GcpAccount:
 
         if not self._credentials.valid:
             try:
-                self._credentials.refresh(send)
+                self._credentials.refresh(self._transport)
             except exceptions.GoogleAuthError as error:
                 raise errors.CliError(
                     f"GCP gives no token for these credentials: {_first_line(error)}; {_REMEDY}"
@@ -85,46 +86,13 @@ class GcpAccount:
         return str(self._credentials.token)
 
 
-class Answer(NamedTuple):
-    """An answer as google-auth takes it."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
-def send(
-    url: str,
-    method: str = "GET",
-    body: Optional[bytes] = None,
-    headers: Optional[Mapping[str, str]] = None,
-    timeout: Optional[float] = None,
-    **_: Any,
-) -> Answer:
-    """Send a request by urllib, which follows the proxies of the environment.
-
-    Raises:
-        TransportError: there is no answer.
-    """
-    from google.auth.exceptions import TransportError
-
-    fields: Dict[str, str] = dict(headers or {})
-    request = urllib.request.Request(url, body, fields, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=timeout or TIMEOUT_S) as answer:
-            return Answer(answer.status, dict(answer.headers), answer.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return Answer(error.code, dict(error.headers), error.read(1 << 20))
-    except (OSError, ValueError) as error:
-        raise TransportError(f"{url}: {error}") from None
-
-
 def _of_file(path: str) -> Tuple[Any, str]:
     """The credentials in a service account's key file, and their project."""
     from google.oauth2 import service_account
 
-    credentials = service_account.Credentials.from_service_account_file(path, scopes=[SCOPE])
+    credentials = service_account.Credentials.from_service_account_file(
+        path, scopes=[google_rest.SCOPE]
+    )
     return credentials, str(credentials.project_id or "")
 
 

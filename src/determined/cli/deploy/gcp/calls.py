@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 import urllib.parse
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
 
 from determined.cli import errors
-from determined.cli.deploy.gcp.account import Answer, GcpAccount, send
+from determined.cli.deploy.gcp.account import TIMEOUT_S, GcpAccount
 from determined.common._backoff import Backoff
+from determined_wire import google_rest
 
-SERVICES: Mapping[str, str] = {
-    "compute": "https://compute.googleapis.com/compute/v1",
-    "storage": "https://storage.googleapis.com/storage/v1",
-    "iam": "https://iam.googleapis.com/v1",
-    "cloudresourcemanager": "https://cloudresourcemanager.googleapis.com/v3",
-    "secretmanager": "https://secretmanager.googleapis.com/v1",
-    "logging": "https://logging.googleapis.com/v2",
-    "monitoring": "https://monitoring.googleapis.com/v3",
-}
-"""Where each API is. CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICE names another server."""
 TRIES = 5
 BACKOFF = Backoff(0.25, 2.0)
 """Between looks at an operation: many end within a second."""
@@ -75,8 +65,7 @@ class Calls:
             Refused: GCP refuses it.
             CliError: GCP does not answer.
         """
-        content = None if body is None else json.dumps(body).encode()
-        answer = self._send(url_of(service, path, query), method, content, "application/json")
+        answer = self._send(google_rest.url_of(service, path, query), method, body)
         return dict(json.loads(answer.data)) if answer.data.strip() else {}
 
     def find(self, service: str, path: str) -> Optional[Dict[str, Any]]:
@@ -90,10 +79,10 @@ class Calls:
 
     def upload(self, bucket: str, name: str, content: bytes) -> None:
         """Store an object. Raises as `call`."""
-        base = url_of("storage", "").replace("/storage/v1", "/upload/storage/v1")
+        base = google_rest.url_of("storage", "").replace("/storage/v1", "/upload/storage/v1")
         query = urllib.parse.urlencode({"uploadType": "media", "name": name})
         url = f"{base}b/{bucket}/o?{query}"
-        self._send(url, "POST", content, "application/octet-stream")
+        self._send(url, "POST", content)
 
     def compute(
         self,
@@ -123,16 +112,16 @@ class Calls:
         Raises:
             CliError: as `call`; also if GCP does not know those of a zone at present.
         """
-        query = {"filter": condition, "maxResults": "500"}
-        while True:
-            page = self.compute("GET", f"aggregated/{kind}", query=query)
-            for silent in page.get("unreachables", ()):
+        path = f"aggregated/{kind}"
+
+        def fetch(query: Mapping[str, str]) -> Dict[str, Any]:
+            return self.compute("GET", path, query=query)
+
+        for page in google_rest.pages(fetch, condition):
+            for silent in google_rest.unreachable(page):
                 raise errors.CliError(f"GCP does not know the {kind} of {silent} at present")
             for scope in page.get("items", {}).values():
                 yield from scope.get(kind, ())
-            if not page.get("nextPageToken"):
-                return
-            query["pageToken"] = page["nextPageToken"]
 
     def change(
         self,
@@ -162,25 +151,24 @@ class Calls:
             operation = self.compute(
                 "GET", f"{_scope_of(operation)}/operations/{operation['name']}"
             )
-        problems = (operation.get("error") or {}).get("errors") or ()
-        if problems:
+        if problems := google_rest.errors_of(operation):
             text = "; ".join(f"{one.get('code')}: {one.get('message')}" for one in problems)
             codes = [str(one.get("code")) for one in problems]
             raise Refused(0, f"GCP could not do {act}: {text[:_MAX_TEXT]}", codes)
 
-    def _send(self, url: str, method: str, content: Optional[bytes], kind: str) -> Answer:
-        from google.auth.exceptions import TransportError
-
+    def _send(
+        self, url: str, method: str, content: Union[bytes, Mapping[str, Any], None]
+    ) -> google_rest.Answer:
         headers = self._account.headers()
-        if content is not None:
-            headers["Content-Type"] = kind
+        if isinstance(content, bytes):
+            headers["Content-Type"] = "application/octet-stream"
         act = f"{method} {urllib.parse.urlsplit(url).path.lstrip('/')}"
         for attempt in range(1, TRIES + 1):
             try:
-                answer = send(url, method, content, headers)
-            except TransportError as error:
-                raise errors.CliError(f"GCP does not answer: {error}") from None
-            if answer.status < 400:
+                answer = google_rest.send(url, method, content, headers, TIMEOUT_S)
+            except google_rest.NoAnswer as error:
+                raise errors.CliError(f"GCP does not answer: {url}: {error}") from None
+            if answer.is_success:
                 return answer
             # A call that changes something could have had its effect, so only these are repeated.
             is_passing = answer.status == 429 or (answer.status >= 500 and method == "GET")
@@ -190,16 +178,10 @@ class Calls:
         raise AssertionError("not reached")
 
 
-def url_of(service: str, path: str, query: Optional[Mapping[str, str]] = None) -> str:
-    """The URL of a call."""
-    override = os.environ.get(f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service.upper()}", "")
-    more = f"?{urllib.parse.urlencode(query)}" if query else ""
-    return f"{(override or SERVICES[service]).rstrip('/')}/{path}{more}"
-
-
-def refusal(answer: Answer, act: str, project: str) -> Refused:
+def refusal(answer: google_rest.Answer, act: str, project: str) -> Refused:
     """A refusal in words, with the remedy for a missing permission and a disabled API."""
-    message, reasons = _parts(answer.data)
+    problem = google_rest.problem_of(answer.data, _MAX_TEXT)
+    message, reasons = problem.message, (*problem.reasons, *problem.details)
     if answer.status == 403 and any(reason in _DISABLED for reason in reasons):
         text = f"{message} Or: gcloud services enable --project {project} {_ALL}"
         return Refused(403, text, reasons)
@@ -208,18 +190,7 @@ def refusal(answer: Answer, act: str, project: str) -> Refused:
     return Refused(answer.status, f"GCP refused {act} ({answer.status}): {message}", reasons)
 
 
-_ALL = " ".join(f"{name}.googleapis.com" for name in SERVICES)
-
-
-def _parts(content: bytes) -> Tuple[str, Tuple[str, ...]]:
-    """The message of an error, and its reasons."""
-    try:
-        error = json.loads(content)["error"]
-        message = " ".join(str(error["message"]).split())[:_MAX_TEXT]
-        listed = [*error.get("errors", ()), *error.get("details", ())]
-        return message, tuple(str(one.get("reason", "")) for one in listed)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return " ".join(content.decode(errors="replace").split())[:_MAX_TEXT], ()
+_ALL = " ".join(f"{name}.googleapis.com" for name in google_rest.SERVICES)
 
 
 def _scope_of(operation: Mapping[str, Any]) -> str:

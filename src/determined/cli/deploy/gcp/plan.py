@@ -10,6 +10,7 @@ from determined.cli.deploy.cloud.wheel import Keys
 from determined.cli.deploy.gcp import master_config, names
 from determined.cli.deploy.gcp.boot import DISK, start_script
 from determined.cli.deploy.gcp.options import GcpOptions
+from determined_wire import google_rest
 
 MASTER_DISK_GB = 40
 SSH_PORT = 22
@@ -171,7 +172,7 @@ def master(options: GcpOptions, place: Place) -> Resource:
         "serviceAccounts": [
             {
                 "email": names.email(options.cluster_id, "master", project),
-                "scopes": ["https://www.googleapis.com/auth/cloud-platform"],
+                "scopes": [google_rest.SCOPE],
             }
         ],
         "metadata": {"items": metadata_items(options, place)},

@@ -16,11 +16,12 @@ from determined.cli.deploy.cloud.wheel import make_uploads
 from determined.cli.deploy.gcp import bucket, names, options, plan, rights, secret
 from determined.cli.deploy.gcp.account import GcpAccount
 from determined.cli.deploy.gcp.boot import EXTRAS
-from determined.cli.deploy.gcp.calls import Calls, url_of
+from determined.cli.deploy.gcp.calls import Calls
 from determined.cli.deploy.gcp.cluster import Cluster
 from determined.cli.deploy.gcp.options import GcpOptions
 from determined.cli.deploy.gcp.plan import Place
 from determined.cli.deploy.gcp.preflight import ClusterState, GcpPreflight
+from determined_wire import google_rest
 
 _NO_EFFECT = (
     "db_password",
@@ -86,7 +87,9 @@ def requests(cluster: GcpOptions, project: str) -> List[Dict[str, Any]]:
     entries.append(_post("secretmanager", path, secret.body(cluster)))
     for one in rights.grants(cluster.cluster_id, project, sends_logs=cluster.cloud_logging):
         bindings = [binding.body() for binding in one.bindings]
-        entries.append({"grant": url_of(one.service, one.resource), "bindings": bindings})
+        entries.append(
+            {"grant": google_rest.url_of(one.service, one.resource), "bindings": bindings}
+        )
     shared = [{"command": line} for line in plan.commands_of_host(cluster, project)]
     return [*entries, *shared, *(_insert(one, project) for one in last)]
 
@@ -106,7 +109,7 @@ def _insert(resource: plan.Resource, project: str) -> Dict[str, Any]:
 
 
 def _post(service: str, path: str, body: Any) -> Dict[str, Any]:
-    return {"request": f"POST {url_of(service, path)}", "body": body}
+    return {"request": f"POST {google_rest.url_of(service, path)}", "body": body}
 
 
 def _checked(cluster: GcpOptions, calls: Calls) -> ClusterState:
