@@ -1,25 +1,19 @@
 import { useMemo, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
-import { useParam } from "@/data/forms/param";
-import { plural } from "@/data/format/numbers";
 import { useRights } from "@/data/permissions/permissions";
-import { useSession } from "@/data/session";
 import { useUserName, useWorkspaces, type Workspace } from "@/data/workspaces";
 import { Button } from "@/ui/button/Button";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
-import { Checkbox, Segments, Select } from "@/ui/field/Field";
-import { SearchField } from "@/ui/field/SearchField";
 import { Page } from "@/ui/layout/Page";
-import { Toolbar } from "@/ui/layout/Toolbar";
 import { DataTable } from "@/ui/table/DataTable";
 import type { Column } from "@/ui/table/types";
 
-import { filterWorkspaces, SORTS, type Owner, type Sort } from "./filter";
+import { filterWorkspaces, SORTS } from "./filter";
+import { Listing } from "./Listing";
 import { useWorkspaceMenu } from "./useWorkspaceMenu";
 import { WorkspaceCard } from "./WorkspaceCard";
 import { WorkspaceForm } from "./dialogs/WorkspaceForm";
-import styles from "./Workspaces.module.css";
 
 /** `/workspaces`: cards or a list; the filters are in the address. */
 export default function WorkspacesPage() {
@@ -52,63 +46,18 @@ export default function WorkspacesPage() {
 }
 
 function Listed({ workspaces }: { workspaces: Workspace[] }) {
-  const { user } = useSession();
-  const [view, setView] = useParam<"cards" | "list">("view", "cards");
-  const [owner, setOwner] = useParam<Owner>("owner", "all");
-  const [sort, setSort] = useParam<Sort>("sort", "name");
-  const [archived, setArchived] = useParam("archived", "");
-  const [text, setText] = useParam("q", "");
-  const shown = filterWorkspaces(workspaces, {
-    owner,
-    me: user?.id,
-    archived: archived === "1",
-    text,
-    sort,
-  });
   const { menuOf, element } = useWorkspaceMenu();
   return (
     <div className="stack">
-      <Toolbar
-        end={
-          <>
-            {plural(shown.length, "workspace")}
-            <Segments
-              label="View"
-              value={view}
-              onValue={setView}
-              options={[
-                { value: "cards", label: "Cards" },
-                { value: "list", label: "List" },
-              ]}
-            />
-          </>
-        }
-      >
-        <SearchField label="Filter by name" value={text} onValue={setText} />
-        <Segments
-          label="Owner"
-          value={owner}
-          onValue={setOwner}
-          options={[
-            { value: "all", label: "All" },
-            { value: "mine", label: "Mine" },
-            { value: "others", label: "Others’" },
-          ]}
-        />
-        <Checkbox label="Archived" checked={archived === "1"} onValue={(on) => setArchived(on ? "1" : "")} />
-        {view === "cards" && <Select label="Sort" hideLabel value={sort} onValue={(value) => setSort(value as Sort)} options={SORTS} />}
-      </Toolbar>
-      {view === "list" ? (
-        <List workspaces={shown} menuOf={menuOf} />
-      ) : shown.length === 0 ? (
-        <NothingMatches />
-      ) : (
-        <ul className={styles.grid}>
-          {shown.map((each) => (
-            <WorkspaceCard key={each.id} workspace={each} items={menuOf(each)} />
-          ))}
-        </ul>
-      )}
+      <Listing
+        noun="workspace"
+        rows={workspaces}
+        select={filterWorkspaces}
+        sorts={SORTS}
+        card={(each) => <WorkspaceCard key={each.id} workspace={each} items={menuOf(each)} />}
+        list={(rows) => <List workspaces={rows} menuOf={menuOf} />}
+        empty={<NothingMatches />}
+      />
       {element}
     </div>
   );
