@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bench.cluster import ROOT, Cluster, start_cluster, until
 
@@ -45,9 +45,16 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def simulated_cluster(agents: int, slots: int) -> Iterator[tuple[Cluster, Fleet]]:
-    """A fresh cluster with so many agents of so many slots, all joined."""
-    with start_cluster(agents=0) as cluster, _fleet(cluster, agents, slots) as fleet:
+def simulated_cluster(
+    agents: int,
+    slots: int,
+    place: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+) -> Iterator[tuple[Cluster, Fleet]]:
+    """A fresh cluster, started within `place`, with so many agents and slots, all joined."""
+    with contextlib.ExitStack() as stack:
+        with place():
+            cluster = stack.enter_context(start_cluster(agents=0))
+        fleet = stack.enter_context(_fleet(cluster, agents, slots))
         fleet.wait_for("connected", agents)
         yield cluster, fleet
 

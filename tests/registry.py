@@ -1,4 +1,4 @@
-"""A registry of images on loopback, with one small image that tests can spoil."""
+"""A registry of images on loopback, with one small image that tests can spoil, and those added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import io
 import json
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 _LAYER = "application/vnd.docker.image.rootfs.diff.tar.gzip"
@@ -34,23 +34,26 @@ class Registry:
         """Cleared, downloads stop half-way until it is set."""
         self.open.set()
         self._blobs: dict[str, tuple[str, bytes]] = {}
+        self._manifests: dict[str, bytes] = {}
         layer = _layer()
-        config = json.dumps(
-            {
-                "architecture": "amd64",
-                "os": "linux",
-                "config": {},
-                "rootfs": {"type": "layers", "diff_ids": [_digest(gzip.decompress(layer))]},
-            }
-        ).encode()
-        self.layer = self._put(_LAYER, layer)
+        self.layer = _digest(layer)
+        config = {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {},
+            "rootfs": {"type": "layers", "diff_ids": [_digest(gzip.decompress(layer))]},
+        }
+        self.add("small", json.dumps(config).encode(), [layer])
+
+    def add(self, name: str, config: bytes, layers: Sequence[bytes]) -> None:
+        """Serve an image as `HOST/NAME:1`; its layers are compressed by gzip."""
         manifest = {
             "schemaVersion": 2,
             "mediaType": _MANIFEST,
             "config": self._described(self._put(_CONFIG, config)),
-            "layers": [self._described(self.layer)],
+            "layers": [self._described(self._put(_LAYER, layer)) for layer in layers],
         }
-        self._manifest = json.dumps(manifest).encode()
+        self._manifests[name] = json.dumps(manifest).encode()
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
@@ -67,11 +70,12 @@ class Registry:
             return 401, "application/json", _error("UNAUTHORIZED", "authentication required")
         if path == "/v2/":
             return 200, "application/json", b"{}"
-        kind, _, name = path.rpartition("/")
-        digest = _digest(self._manifest)
-        if kind == "/v2/small/manifests" and name in ("1", digest):
-            return 200, _MANIFEST, self._manifest
-        if kind == "/v2/small/blobs" and name in self._blobs:
+        image, _, rest = path.removeprefix("/v2/").partition("/")
+        kind, _, name = rest.partition("/")
+        manifest = self._manifests.get(image)
+        if kind == "manifests" and manifest and name in ("1", _digest(manifest)):
+            return 200, _MANIFEST, manifest
+        if kind == "blobs" and name in self._blobs:
             return 200, *self._blobs[name]
         return 404, "application/json", _error("MANIFEST_UNKNOWN", "manifest unknown")
 
