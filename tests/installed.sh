@@ -52,12 +52,24 @@ echo "installed.sh: each line that installs the product, and the deployers' dry 
 inside reader /home/reader det-environment/bin/python steps.py
 echo "installed.sh: from the wheel to a search, as root"
 inside root /root bash -euo pipefail -c '
+  # Seconds, and those of processor time of all processes of this root, dead ones in their parents.
+  now() { awk "{ print \$1 }" /proc/uptime; }
+  cpu() { cat /proc/[0-9]*/stat 2>/dev/null | sed "s/.*) //" |
+    awk -v hz="$(getconf CLK_TCK)" "{ sum += \$12 + \$13 + \$14 + \$15 } END { print sum / hz }"; }
+  step() {
+    local name=$1 since=$(now) used=$(cpu)
+    shift
+    "$@"
+    echo "$since $(now) $used $(cpu)" | awk -v name="$name" \
+      "{ printf \"installed.sh:   %s: %.1f s, %.1f s of CPU\\n\", name, \$2 - \$1, \$4 - \$3 }"
+  }
+  search() { det experiment create adaptive_asha.yaml . && det experiment wait 1; }
   began=$(date +%s%N)
-  python3 -m venv /opt/determined && . /opt/determined/bin/activate
-  pip install --quiet "determined-platform[master,agent]" scikit-learn
-  det deploy local cluster-up
+  step environment python3 -m venv /opt/determined && . /opt/determined/bin/activate
+  step packages pip install --quiet "determined-platform[master,agent]" scikit-learn
+  step cluster det deploy local cluster-up --agents "$(nproc)"
   cd /tmp && det experiment copy-example digits && cd digits
-  det experiment create adaptive_asha.yaml . && det experiment wait 1
+  step search search
   took=$((($(date +%s%N) - began) / 1000000))
   echo "{\"name\": \"install_wheel\", \"value\": $took, \"unit\": \"ms\", \"target\": 60000}"
   det deploy local cluster-down'
