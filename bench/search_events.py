@@ -46,7 +46,7 @@ from determined_master.domain.search.stream import Stream
 from determined_master.engine import EffectContext, Engine
 from determined_master.engine.causes import OnlyOnce
 from determined_master.engine.kind import encode
-from determined_master.main import tune_garbage_collector
+from determined_master.server.garbage import tune_garbage_collector
 from determined_master.services.experiments.detached import Detached
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.metrics.reports import MetricReport

@@ -44,3 +44,26 @@ def test_an_interrupt_before_the_end_gives_no_exit_code_0(
             out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (130, "")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("main", {"determined_master.app", "uvicorn"}),
+        (
+            "run",
+            {
+                *("determined_master.backends.kubernetes", "determined_master.backends.cloud"),
+                *("determined_master.composition.simulation", "cryptography", "markdown_it"),
+            },
+        ),
+    ],
+    ids=["the version, a check, a wrong option", "a master without clusters, clouds and TLS"],
+)
+def test_nothing_imports_what_its_start_does_not_need(module: str, absent: set[str]) -> None:
+    program = (
+        f"import sys, determined_master.{module}; "
+        f"print(sorted({absent!r}.intersection(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

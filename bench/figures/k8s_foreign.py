@@ -19,7 +19,7 @@ from tests.backends.kubernetes.recorder import Recorder
 from bench.figure import Figure, Limit, Load, Measured
 from bench.peers import PROGRAMS
 from determined_master.backends.kubernetes.backend import KubernetesBackend
-from determined_master.main import tune_garbage_collector
+from determined_master.server.garbage import tune_garbage_collector
 
 PODS_PER_NODE = 30
 CHANGES_A_SECOND = 100

@@ -20,7 +20,6 @@ from determined_master.pools.live import LiveAllocations
 from determined_master.ports.agents import WebSocket
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.catalog import Services
-from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.tasks.proxies import Proxies
 from determined_wire.rest.experiments import (
     GetExperimentRequest,
@@ -175,7 +174,7 @@ def small_app(**options: Any) -> Iterator[Api]:
     seen.__init__()  # type: ignore[misc]  # as if the module had just been read
     tokens.__init__()  # type: ignore[misc]
     own = TaskTokens(b"secret")
-    proxies = Proxies(LiveAllocations(lambda pool: None), own, ClusterAuthority(own))
+    proxies = Proxies(LiveAllocations(lambda pool: None), own)
     made = Api(ROUTES, Stubs(proxies), tokens, **options)
     try:
         yield made

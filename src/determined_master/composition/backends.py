@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master.backends.agents.backend import AgentBackend, MasterIdentity
-from determined_master.composition.kubernetes_clusters import kubernetes_clusters
 from determined_master.composition.machine_providers import machine_pools
 from determined_master.domain.addresses import networks_of
 from determined_master.pools.backends import Backends
@@ -57,7 +56,7 @@ def build_backends(base: CoreServices, stand_ins: TestBackends) -> MasterBackend
     settings = base.settings
     admission = _admission(base)
     agents = stand_ins.agents or admission
-    clusters = stand_ins.clusters or kubernetes_clusters(settings, base.facts, base.reports)
+    clusters = stand_ins.clusters or _clusters(base)
     every = Backends(agents, admission, clusters, _managers(settings))
     bound = _namespaces(settings, clusters)
     return MasterBackends(
@@ -66,6 +65,15 @@ def build_backends(base: CoreServices, stand_ins: TestBackends) -> MasterBackend
         runner=every if clusters else agents,
         namespaces=WorkspaceNamespaces(base.db, bound, base.cluster.cluster_id),
     )
+
+
+def _clusters(base: CoreServices) -> dict[str, KubernetesCluster]:
+    if not any(manager.kind == "kubernetes" for manager in base.settings.managers):
+        return {}
+    # 90 modules, for masters that have a cluster.
+    from determined_master.composition.kubernetes_clusters import kubernetes_clusters
+
+    return kubernetes_clusters(base.settings, base.facts, base.reports)
 
 
 def _admission(base: CoreServices) -> AgentBackend:

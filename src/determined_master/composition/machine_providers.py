@@ -1,4 +1,4 @@
-"""The provider of each pool's machines."""
+"""The provider of each pool's machines. A master imports those that its pools have."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from determined_master.backends.aws.provider import AwsMachines
-from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports.machines import MachineSite
 from determined_master.services.cluster.join_tokens import machine_token
 
@@ -20,7 +18,19 @@ MakeProvider = Callable[[Any, MachineSite], "MachineProvider"]
 """Takes the provider's settings and the facts of the master; opens no connection yet."""
 
 
-MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": AwsMachines, "gcp": GcpMachines}
+def _aws(provider: Any, site: MachineSite) -> MachineProvider:
+    from determined_master.backends.aws.provider import AwsMachines
+
+    return AwsMachines(provider, site)
+
+
+def _gcp(provider: Any, site: MachineSite) -> MachineProvider:
+    from determined_master.backends.gcp.provider import GcpMachines
+
+    return GcpMachines(provider, site)
+
+
+MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": _aws, "gcp": _gcp}
 """By `provider.type`; `settings.providers.PROVIDERS` has the options of each."""
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from determined_master.composition.kubernetes_clusters import (
+from determined_master.composition.machine_providers import make_providers
+from determined_master.composition.pod_questions import (
     device_note,
     nodes_asked,
     pod_placements,
     pool_trouble,
     waits_in_cluster,
 )
-from determined_master.composition.machine_providers import make_providers
 from determined_master.pools.loops import PoolLoops
 from determined_master.pools.recorder import Recorder
 from determined_master.provision.loops import LoopDependencies, MachineLoops, sizes_of

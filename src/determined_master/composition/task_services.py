@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from determined_master.composition.database import default_storage
-from determined_master.composition.kubernetes_clusters import forwarding_cluster
+from determined_master.composition.pod_questions import forwarding_cluster
 from determined_master.services.checkpoints.gc import CheckpointGc
 from determined_master.services.configs.defaults import config_layers, idle_timeouts, task_defaults
-from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.containers.interactive_programs import InteractiveSecrets
 from determined_master.services.experiments.configs import ExperimentConfigs
 from determined_master.services.logs.retention import LogRetention
@@ -53,7 +52,7 @@ def build_task_services(
     layers = config_layers(settings, default_storage(settings))
     retention = settings.retention_policy
     forwarding = partial(forwarding_cluster, backends)
-    proxies = Proxies(base.live, tokens, ClusterAuthority(tokens), forwarding)
+    proxies = Proxies(base.live, tokens, forwarding)
     shares = TaskShares(db, has_roles=settings.security.authz.has_roles)
     return TaskServices(
         layers=layers,

@@ -14,13 +14,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cryptography import x509
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from determined_master import clock
 from determined_master.server.forwarded import client_address, trusted_proxies
 
 if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
     from websockets.http11 import Request
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ async def follow_renewals(
 def lifetime_warning(path: str, now: datetime) -> str | None:
     """The admin's next step for a certificate that expires soon, or has expired."""
     try:
-        leaf = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
+        leaf = _certificates(path)[0]
     except (OSError, ValueError) as error:
         return f"the certificate {path} cannot be read any more: {error}"
     begins_at, ends_at = leaf.not_valid_before_utc, leaf.not_valid_after_utc
@@ -167,7 +167,7 @@ def _load(context: ssl.SSLContext, tls: CertificateFiles) -> None:
     _check_readable("cert", tls.cert)
     _check_readable("key", tls.key)
     try:
-        x509.load_pem_x509_certificates(Path(tls.cert).read_bytes())
+        _certificates(tls.cert)
     except ValueError as error:
         text = f"{tls.cert} holds no certificate in PEM form: put the chain there, the master's"
         raise BadCertificate("cert", f"{text} first") from error
@@ -175,6 +175,13 @@ def _load(context: ssl.SSLContext, tls: CertificateFiles) -> None:
         context.load_cert_chain(tls.cert, tls.key, password=_no_password)
     except ssl.SSLError as error:
         raise BadCertificate("key", _key_problem(tls, error)) from error
+
+
+def _certificates(path: str) -> list[Certificate]:
+    """Raises OSError, and ValueError when the file has none."""
+    from cryptography import x509  # 50 modules, for masters with TLS
+
+    return x509.load_pem_x509_certificates(Path(path).read_bytes())
 
 
 def _stamps(tls: CertificateFiles) -> tuple[tuple[int, int, int] | None, ...]:

@@ -12,7 +12,6 @@ from determined_master.domain.addresses import networks_of
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.cron import parse_cron
 from determined_master.domain.task.limits import LIMITS
-from determined_master.server.tls import BadCertificate, server_context
 from determined_master.settings.join_token import BadJoinToken, read_join_token
 from determined_master.settings.kubernetes.handover import check_handover
 from determined_master.settings.managers import check_managers
@@ -178,6 +177,9 @@ def _check_authz(authz: Authz, report: ProblemReport) -> None:
 def _check_tls(settings: Settings, report: ProblemReport) -> None:
     tls, manager = settings.security.tls, settings.agents
     if tls.cert and tls.key:
+        # With it comes the HTTP server, which the other commands do not need.
+        from determined_master.server.tls import BadCertificate, server_context
+
         try:
             server_context(tls, manager.client_ca)
         except BadCertificate as error:

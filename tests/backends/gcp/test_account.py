@@ -216,7 +216,7 @@ def test_without_google_auth_the_command_that_installs_it_is_named(
 
 def test_google_auth_is_not_imported_before_a_token_is_asked_for() -> None:
     program = (
-        "import sys, determined_master.main, determined_master.composition.machine_providers; "
+        "import sys, determined_master.run, determined_master.composition.machine_providers; "
         "print([name for name in sys.modules if name.startswith('google.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -14,8 +14,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from markdown_it import MarkdownIt
-
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, Reply, plain_route
 from determined_master.domain.errors import NotFound
@@ -103,6 +101,8 @@ def _pictures() -> dict[str, Path]:
 
 @cache
 def _rendered(name: str) -> bytes:
+    from markdown_it import MarkdownIt  # 60 modules, for masters whose pages are read
+
     text = _pages()[name].read_text(encoding="utf-8")
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)

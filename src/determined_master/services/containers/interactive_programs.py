@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,7 +13,6 @@ from determined_master.domain.interactive_task.tensorboard_sources import LogSou
 from determined_master.domain.task import spec as task_spec
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.ssh_files import KeyPair
-from determined_master.services.containers.cluster_authority import ClusterAuthority
 from determined_master.services.containers.interactive_specs import (
     TaskSecrets,
     TaskToStart,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from determined_master.records.tasks import InteractiveRow
     from determined_master.services.access.task_tokens import TaskTokens
     from determined_master.services.configs.task_defaults import TaskDefaults
+    from determined_master.services.containers.cluster_authority import ClusterAuthority
     from determined_master.store.db import Conn
 
 
@@ -35,8 +36,14 @@ class InteractiveSecrets:
 
     def __init__(self, tokens: TaskTokens, defaults: TaskDefaults) -> None:
         self._tokens = tokens
-        self._authority = ClusterAuthority(tokens)
         self.defaults = defaults
+
+    @cached_property
+    def _authority(self) -> ClusterAuthority:
+        # 50 modules, for masters whose tasks have a service with TLS.
+        from determined_master.services.containers.cluster_authority import ClusterAuthority
+
+        return ClusterAuthority(self._tokens)
 
     def notebook_token(self, task_id: str) -> str:
         """The token that opens a notebook."""
@@ -58,7 +65,7 @@ class InteractiveSecrets:
         if server is None:
             return secrets
         if server.is_tls:
-            issued = self._authority.issue(row.id)
+            issued = await asyncio.to_thread(lambda: self._authority.issue(row.id))
             secrets = replace(secrets, certificate=issued.certificate, certificate_key=issued.key)
         if server.is_keyed:
             secrets = replace(secrets, service_key=self._tokens.service_key(row.id))

@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -75,20 +76,17 @@ class Proxies:
         self,
         live: LiveAllocations,
         tokens: TaskTokens,
-        authority: ClusterAuthority,
         forwarding: Callable[[str], Forwarding | None] = lambda agent_id: None,
     ) -> None:
         """
         Args:
             live: all allocations.
             tokens: of tasks.
-            authority: signs the certificates of services.
             forwarding: connects to the containers of an agent whose addresses cannot be reached;
                 None for other agents.
         """
         self._live = live
         self._tokens = tokens
-        self._authority = authority
         self._forwarding = forwarding
         self.visits = ShellVisits()
         self._last: dict[str, datetime] = {}
@@ -135,6 +133,13 @@ class Proxies:
             a.request.proxy_ports and _running_chief(a) is not None
             for a in self._live.of_task(task_id)
         )
+
+    @cached_property
+    def _authority(self) -> ClusterAuthority:
+        # 50 modules, for masters whose tasks have a service with TLS.
+        from determined_master.services.containers.cluster_authority import ClusterAuthority
+
+        return ClusterAuthority(self._tokens)
 
     def trust_of(self, target: ServiceTarget) -> ssl.SSLContext | None:
         """The certificate of a service that uses TLS; None for others."""
