@@ -24,7 +24,7 @@ MAX_COMPLEXITY = 10
 """Of a function of the domain: its branches, loops, conditions and cases, plus one."""
 SIMPLE = ("schedule",)
 """Packages of the domain without an exception."""
-MAX_COMPLEX = 45
+MAX_COMPLEX = 34
 """Functions of other packages of the domain that are more complex. It only shrinks."""
 BRANCHES = (
     ast.If,

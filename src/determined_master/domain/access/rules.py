@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from determined_master.domain.access.needs import NEEDS, NEEDS_OF_OTHERS
+from determined_master.domain.access.needs import NEEDS, NEEDS_OF_OTHERS, NOBODY_SPECIAL, Needed
 from determined_master.domain.access.rights import Rights
 from determined_master.domain.errors import NotFound, PermissionDenied, RoleMissing
 
@@ -246,19 +246,25 @@ def _can_by_roles(
     owner_id: int | None,
     workspace_id: int | None,
 ) -> bool:
-    needed = NEEDS.get((action, thing))
-    if owner_id is not None and owner_id != caller.user_id:
-        needed = NEEDS_OF_OTHERS.get((action, thing), needed)
-    if needed is None:
-        return False
-    if not needed or (thing == "user" and action == "edit" and owner_id == caller.user_id):
-        return True
+    needed = _needed(caller, action, thing, owner_id)
+    if not needed:
+        return needed is not None
     if workspace_id is not None:
         return any(rights.holds(permission, workspace_id) for permission in needed)
     is_of_workspaces = not any(permission.is_of_cluster for permission in needed)
     if action == "read" and is_of_workspaces:
         return True
     return any(rights.holds_anywhere(permission) for permission in needed)
+
+
+def _needed(
+    caller: Caller, action: Action, thing: ThingKind, owner_id: int | None
+) -> Needed | None:
+    """The permissions of which one is needed; empty if everybody may, None if nobody may."""
+    if owner_id is None or owner_id == caller.user_id:
+        is_own_account = (action, thing, owner_id) == ("edit", "user", caller.user_id)
+        return NOBODY_SPECIAL if is_own_account else NEEDS.get((action, thing))
+    return NEEDS_OF_OTHERS.get((action, thing), NEEDS.get((action, thing)))
 
 
 def may_read(scope: TaskScope, uuid: str, experiment_id: int | None, source: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec.structs import replace
@@ -144,14 +145,12 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
 
     Source: task-contract 1.8, "kill" and "exit status precedence".
     """
-    workers = [c for c in allocation.containers if not c.is_daemon] or allocation.containers
+    workers = _workers(allocation)
     is_clean = all(c.failure is None and c.exit_code == 0 for c in workers)
-    cause, failure = allocation.kill_cause, allocation.failure
+    failure = allocation.failure
     code = next((c.exit_code for c in workers if c.exit_code), 0 if is_clean else None)
     text = texts.describe(failure)
-    if (cause == "request" and not _failed_first(allocation)) or (
-        cause == "leave" and not is_clean
-    ):
+    if _is_killed(allocation, is_clean=is_clean):
         message = "allocation killed after all resources exited: resources were killed"
         return AllocationOutcome(kind="killed", message=message, exit_code=code)
     if allocation.is_preempt_acknowledged:
@@ -166,6 +165,18 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
         )
     message = f"allocation stopped early after all resources exited: {text}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)
+
+
+def _workers(allocation: Allocation) -> Sequence[Container]:
+    """The containers whose ends count: all, where each is a daemon."""
+    return [c for c in allocation.containers if not c.is_daemon] or allocation.containers
+
+
+def _is_killed(allocation: Allocation, *, is_clean: bool) -> bool:
+    """Whether the kill is what ended it; `is_clean`: all workers exited with code 0."""
+    if allocation.kill_cause == "request":
+        return not _failed_first(allocation)
+    return allocation.kill_cause == "leave" and not is_clean
 
 
 def _failed_first(allocation: Allocation) -> bool:

@@ -149,32 +149,46 @@ def _assign(state: Allocation, event: Assigned) -> Step:
 
 
 def _container_changed(state: Allocation, event: ContainerChanged) -> Step:
-    known = next((c for c in state.containers if c.id == event.container_id), None)
-    if known is not None and event.agent_id not in ("", known.agent_id):
+    container = next((c for c in state.containers if c.id == event.container_id), None)
+    if container is not None and event.agent_id not in ("", container.agent_id):
         return state, []  # another agent reports it: each agent reports its own containers
-    agent_id = known.agent_id if known else event.agent_id
-    effects: list[AllocationEffect] = []
-    if event.state == "TERMINATED" and agent_id:
-        effects.append(ForgetContainer(container_id=event.container_id, agent_id=agent_id))
-    if known is not None and known.state == "TERMINATED" and event.state != "TERMINATED":
+    acknowledgement = _acknowledge(event, container)
+    if container is None:
+        return state, acknowledgement
+    if container.state == "TERMINATED" and event.state != "TERMINATED":
         # Given up with its agent, or started after its end: nothing else will end it.
-        return state, [SignalContainer(container_id=known.id, agent_id=known.agent_id)]
-    if known is None or _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[known.state]:
-        return state, effects
-    if event.state == "TERMINATED":
-        failure = ending.failure_of(event.failure, event.exit_code)
-        code = failure.exit_code if failure and event.exit_code is None else event.exit_code
-        after, more = ending.end_containers(
-            state, [replace(known, failure=failure, exit_code=code)]
-        )
-        return after, [*effects, *more]
+        return state, [SignalContainer(container_id=container.id, agent_id=container.agent_id)]
+    if _CONTAINER_ORDER[event.state] <= _CONTAINER_ORDER[container.state]:
+        return state, acknowledgement
+    if event.state != "TERMINATED":
+        return _advance_container(state, container, event)
+    after, effects = _end_container(state, container, event)
+    return after, [*acknowledgement, *effects]
+
+
+def _acknowledge(event: ContainerChanged, container: Container | None) -> list[AllocationEffect]:
+    """The answer to the report of an end, also of a container of another allocation."""
+    agent_id = container.agent_id if container else event.agent_id
+    if event.state != "TERMINATED" or not agent_id:
+        return []
+    return [ForgetContainer(container_id=event.container_id, agent_id=agent_id)]
+
+
+def _end_container(state: Allocation, container: Container, event: ContainerChanged) -> Step:
+    failure = ending.failure_of(event.failure, event.exit_code)
+    code = failure.exit_code if failure and event.exit_code is None else event.exit_code
+    return ending.end_containers(state, [replace(container, failure=failure, exit_code=code)])
+
+
+def _advance_container(state: Allocation, container: Container, event: ContainerChanged) -> Step:
     changed = replace(
-        known,
+        container,
         state=event.state,
-        host_ip=event.host_ip or known.host_ip,
-        ports=event.ports or known.ports,
+        host_ip=event.host_ip or container.host_ip,
+        ports=event.ports or container.ports,
     )
     after = _forward(ending.with_container(state, changed), event.state)
+    effects: list[AllocationEffect] = []
     if event.state == "RUNNING" and changed.rank == 0:
         effects += texts.unreached_lines(state, changed)
     if event.state == "RUNNING" and all(c.state == "RUNNING" for c in after.containers):

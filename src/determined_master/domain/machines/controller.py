@@ -143,23 +143,9 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     decided = scale(pool.seen, pool.desired, limits, state.clocks, now, held=held)
     joins, given_up = track_look(state.joins, pool.seen, decided, limits, now)
     machines = tuple(s.machine for s in pool.seen)
-    actions: list[Action] = []
     starts = {s.machine.id: s.start for s in pool.seen if s.start and s.agent == "away"}
     failed = {id: starts[id] for id in given_up if id in starts and starts[id].has_failed}
-    actions += [
-        WriteLog(
-            level="error",
-            text=f"a machine could not start its agent: {start.failure(for_admin=True)}",
-            machine=id,
-        )
-        for id, start in failed.items()
-    ]
-    if silent := [id for id in given_up if id not in failed]:
-        text = (
-            "no agent joined from started machines: the cloud's console log has the reason, in "
-            "lines that begin with determined:"
-        )
-        actions.append(WriteLog(level="error", text=text, machines=tuple(silent)))
+    actions = _failed_starts(given_up, failed)
     actions.append(NoteIdleTimes(decided.clocks.idle_since))
     ending, leaving = _agents(decided.endings), frozenset(pool.leaving.values())
     active = {m.agent_name for m in machines if m.state in ACTIVE}
@@ -181,6 +167,25 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
         state = replace(state, cordoned=names)
         actions.append(CordonAgents(names))
     return state, actions
+
+
+def _failed_starts(given_up: Sequence[str], failed: Mapping[str, MachineStart]) -> list[Action]:
+    """The log's lines about machines whose agents never joined; `failed` reported the reason."""
+    actions: list[Action] = [
+        WriteLog(
+            level="error",
+            text=f"a machine could not start its agent: {start.failure(for_admin=True)}",
+            machine=id,
+        )
+        for id, start in failed.items()
+    ]
+    if silent := [id for id in given_up if id not in failed]:
+        text = (
+            "no agent joined from started machines: the cloud's console log has the reason, in "
+            "lines that begin with determined:"
+        )
+        actions.append(WriteLog(level="error", text=text, machines=tuple(silent)))
+    return actions
 
 
 def _last_failure(

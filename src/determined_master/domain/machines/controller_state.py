@@ -103,24 +103,13 @@ def status_of(
     state: ControllerState, connected: frozenset[str], fleet: FleetView, now: datetime
 ) -> MachineStatus:
     """The status of the machines, for users who wait for one."""
-    limits, errors, decided = state.config.limits, state.backoff.errors, state.decided
-    starting = [
-        m
-        for m in state.machines
-        if m.state in ACTIVE
-        and m.agent_name not in connected
-        and now - m.launched_at < limits.max_starting
-    ]
+    starting = _starting(state, connected, now)
     first = min(starting, key=lambda m: m.launched_at, default=None)
     start = state.starts.get(first.id) if first is not None else None
-    until = None
-    if errors is not None and current_failure(state, now) is not None:
-        until = errors.at + state.config.patience.timeout
-    elif not (decided.launch or fleet.held) and fleet.is_settled:
-        errors = None  # of a launch that no request waits for any more
+    failure, until = _last_failure(state, fleet, now)
     return MachineStatus(
-        machines=decided.machines,
-        max_machines=limits.max_machines,
+        machines=state.decided.machines,
+        max_machines=state.config.limits.max_machines,
         cost_per_hour=cost_per_hour(state.machines),
         slot_price=slot_price(state.machines, state.config.size.slots),
         budget=_exhausted_budget(state, now),
@@ -128,11 +117,35 @@ def status_of(
         starting_since=first.launched_at if first is not None else None,
         start=start if start is not None and not start.has_failed else None,
         failed_start=state.failed_start if state.joins.silent else None,
-        failure=errors.text if errors is not None else "",
+        failure=failure,
         tried_again_at=until,
         silent=state.joins.silent,
         paused_until=state.joins.unresponsive.until,
     )
+
+
+def _starting(state: ControllerState, connected: frozenset[str], now: datetime) -> list[Machine]:
+    """The machines whose agents may still join."""
+    return [
+        m
+        for m in state.machines
+        if m.state in ACTIVE
+        and m.agent_name not in connected
+        and now - m.launched_at < state.config.limits.max_starting
+    ]
+
+
+def _last_failure(
+    state: ControllerState, fleet: FleetView, now: datetime
+) -> tuple[str, datetime | None]:
+    """Why the last launch failed, and until when no machine is started for that reason."""
+    errors = state.backoff.errors
+    if errors is None:
+        return "", None
+    if current_failure(state, now) is not None:
+        return errors.text, errors.at + state.config.patience.timeout
+    is_awaited = state.decided.launch or fleet.held or not fleet.is_settled
+    return errors.text if is_awaited else "", None
 
 
 def _exhausted_budget(state: ControllerState, now: datetime) -> str:

@@ -59,18 +59,7 @@ def track_look(
         The tracker, and the ids of the machines that it gives up now, in order.
     """
     ids = frozenset(s.machine.id for s in seen)
-    present = frozenset(s.machine.id for s in seen if s.agent != "away")
-    if present - tracker.joined:
-        tracker = replace(tracker, silent=0, unresponsive=Unresponsive())
-    joined = (tracker.joined | present) & ids
-    launches = [s.machine.launched_at for s in seen if s.machine.id in joined]
-    if tracker.last_joined_at is not None:
-        launches.append(tracker.last_joined_at)
-    running = {s.machine.id for s in seen if s.machine.state in ("starting", "running")}
-    awaited = ((tracker.awaited | running) & ids) - joined - tracker.given_up
-    tracker = replace(
-        tracker, joined=joined, awaited=awaited, last_joined_at=max(launches, default=None)
-    )
+    tracker = _observe(tracker, seen, ids)
     lost = [s.machine for s in seen if _is_lost(tracker, s.machine, decided, limits, now)]
     tracker = _give_up(tracker, lost, now)
     ending = {e.machine.id for e in decided.endings}
@@ -81,6 +70,22 @@ def track_look(
     )
     is_one_tried = any(_is_tried(tracker, s.machine) for s in seen)
     return replace(tracker, is_one_tried=is_one_tried), sorted(m.id for m in lost)
+
+
+def _observe(tracker: JoinTracker, seen: Sequence[Seen], ids: frozenset[str]) -> JoinTracker:
+    """Account for agents that have joined, and for machines whose agents are awaited."""
+    present = frozenset(s.machine.id for s in seen if s.agent != "away")
+    if present - tracker.joined:
+        tracker = replace(tracker, silent=0, unresponsive=Unresponsive())
+    joined = (tracker.joined | present) & ids
+    launches = [s.machine.launched_at for s in seen if s.machine.id in joined]
+    if tracker.last_joined_at is not None:
+        launches.append(tracker.last_joined_at)
+    running = {s.machine.id for s in seen if s.machine.state in ("starting", "running")}
+    awaited = ((tracker.awaited | running) & ids) - joined - tracker.given_up
+    return replace(
+        tracker, joined=joined, awaited=awaited, last_joined_at=max(launches, default=None)
+    )
 
 
 def track_launch(tracker: JoinTracker, machines: Iterable[Machine]) -> JoinTracker:

@@ -202,31 +202,39 @@ def _endings(
     groups: _Groups, desired: int, limits: Limits, clocks: Clocks, now: datetime
 ) -> tuple[list[Ending], int]:
     """The machines to end, and how many of the counted ones remain."""
-    idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
-    away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
     endings = [Ending(s.machine, "stopped") for s in groups["stopped"]]
     endings += [Ending(s.machine, "its start has failed") for s in groups["failed"]]
     left = sum(len(groups[name]) for name in COUNTED) - len(groups["failed"])
+    idle = sorted(groups["idle"], key=lambda s: (clocks.idle_since[s.machine.id], s.machine.id))
+    away = sorted(groups["away"], key=lambda s: (clocks.away_since[s.machine.id], s.machine.id))
     lost = [s for s in away if _age(clocks.away_since, s, now) > limits.max_disconnected]
     endings += [Ending(s.machine, "long disconnected") for s in lost]
     left -= len(lost)
-    kept = [s for s in reversed(idle) if s.is_wanted][:desired]  # the youngest first
-    for one in idle:
-        is_long = _age(clocks.idle_since, one, now) > limits.max_idle
-        if is_long and one not in kept and left > limits.min_machines:
-            endings.append(Ending(one.machine, "long idle"))
-            left -= 1
-    youngest = sorted(
-        groups["starting"], key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True
-    )
-    gone = {ending.machine.id for ending in endings}
-    spare = [*idle, *away, *youngest]
-    for one in [s for s in spare if s.machine.id not in gone]:
-        if left <= limits.max_machines:
-            break
-        endings.append(Ending(one.machine, "more machines than the maximum"))
-        left -= 1
-    return endings, left
+    long_idle = _long_idle(idle, desired, limits, clocks, now)[
+        : max(0, left - limits.min_machines)
+    ]
+    endings += [Ending(s.machine, "long idle") for s in long_idle]
+    left -= len(long_idle)
+    spare = _spare([*idle, *away], groups["starting"], endings)
+    surplus = spare[: max(0, left - limits.max_machines)]
+    endings += [Ending(s.machine, "more machines than the maximum") for s in surplus]
+    return endings, left - len(surplus)
+
+
+def _long_idle(
+    idle: Sequence[Seen], desired: int, limits: Limits, clocks: Clocks, now: datetime
+) -> list[Seen]:
+    """Idle machines that may end, the longest idle first: the youngest stay for requests."""
+    preferred = [s for s in reversed(idle) if s.is_wanted][:desired]
+    long_idle = [s for s in idle if _age(clocks.idle_since, s, now) > limits.max_idle]
+    return [s for s in long_idle if s not in preferred]
+
+
+def _spare(joined: Sequence[Seen], starting: Sequence[Seen], endings: list[Ending]) -> list[Seen]:
+    """The machines that do not end yet, in the order in which a lower maximum ends them."""
+    ended = {ending.machine.id for ending in endings}
+    youngest = sorted(starting, key=lambda s: (s.machine.launched_at, s.machine.id), reverse=True)
+    return [s for s in (*joined, *youngest) if s.machine.id not in ended]
 
 
 def _age(since: dict[str, datetime], seen: Seen, now: datetime) -> timedelta:

@@ -49,42 +49,61 @@ class MachineStatus(msgspec.Struct, frozen=True, kw_only=True):
 
         A provider's own text has names of accounts, networks and images, so only admins see it.
         """
-        parts = []
-        if self.trouble:
-            parts.append(
-                f"the provider of its machines reports a problem{_why(self.trouble, for_admin)}"
-            )
-        if self.starting:
-            who = "1 machine is" if self.starting == 1 else f"{self.starting} machines are"
-            at = self.starting_since
-            since = f" since {at.strftime('%H:%M:%S UTC')}" if at is not None else ""
-            first = ", the first" if since and self.starting > 1 else ""
-            parts.append(f"{who} starting{first}{since}{self._doing()}")
-        if self.silent:
-            who = "the last machine" if self.silent == 1 else f"the last {self.silent} machines"
-            at = None if self.starting else self.paused_until
-            then = f"; the next is tried, alone, after {at.strftime('%H:%M:%S UTC')}" if at else ""
-            why = "admins find the reason in the cloud's console log"
-            if self.failed_start is not None:
-                why = self.failed_start.failure(for_admin=for_admin)
-            parts.append(f"no agent joined from {who}: {why}{then}")
-        if self.failure:
-            at = self.tried_again_at
-            when = f"until {at.strftime('%H:%M:%S UTC')}" if at else "at present"
-            parts.append(f"no machine can be started {when}{_why(self.failure, for_admin)}")
-        if self.tried and (self.failure or self.starting):
-            parts.append(self.tried)
-        if self.machines >= self.max_machines and not self.starting:
-            parts.append(f"its pool has reached its maximum of {self.machines} machines")
-        if self.budget and not self.starting:
-            parts.append(self.budget)
+        parts = (
+            self._trouble(for_admin),
+            self._starting(),
+            self._silent(for_admin),
+            self._failure(for_admin),
+            self.tried if self.failure or self.starting else "",
+            "" if self.starting else self._limit(),
+        )
+        return "; ".join(part for part in parts if part)
+
+    def _trouble(self, for_admin: bool) -> str:
+        if not self.trouble:
+            return ""
+        return f"the provider of its machines reports a problem{_why(self.trouble, for_admin)}"
+
+    def _starting(self) -> str:
+        if not self.starting:
+            return ""
+        is_one, at = self.starting == 1, self.starting_since
+        who = "1 machine is" if is_one else f"{self.starting} machines are"
+        since = f" since {_time(at)}" if at is not None else ""
+        first = ", the first" if since and not is_one else ""
+        doing = ""
+        if self.start is not None:
+            doing = f" ({'it' if is_one else 'the first'} {self.start.doing})"
+        return f"{who} starting{first}{since}{doing}"
+
+    def _silent(self, for_admin: bool) -> str:
+        if not self.silent:
+            return ""
+        who = "the last machine" if self.silent == 1 else f"the last {self.silent} machines"
+        at = None if self.starting else self.paused_until
+        then = f"; the next is tried, alone, after {_time(at)}" if at else ""
+        why = "admins find the reason in the cloud's console log"
+        if self.failed_start is not None:
+            why = self.failed_start.failure(for_admin=for_admin)
+        return f"no agent joined from {who}: {why}{then}"
+
+    def _failure(self, for_admin: bool) -> str:
+        if not self.failure:
+            return ""
+        at = self.tried_again_at
+        when = f"until {_time(at)}" if at else "at present"
+        return f"no machine can be started {when}{_why(self.failure, for_admin)}"
+
+    def _limit(self) -> str:
+        """What allows the pool no further machine: its maximum, its budget, or both."""
+        parts = [self.budget] if self.budget else []
+        if self.machines >= self.max_machines:
+            parts.insert(0, f"its pool has reached its maximum of {self.machines} machines")
         return "; ".join(parts)
 
-    def _doing(self) -> str:
-        if self.start is None:
-            return ""
-        who = "it" if self.starting == 1 else "the first"
-        return f" ({who} {self.start.doing})"
+
+def _time(at: datetime) -> str:
+    return f"{at:%H:%M:%S UTC}"
 
 
 def _why(text: str, for_admin: bool) -> str:

@@ -106,7 +106,17 @@ def settle(
         held: ids of containers whose pods are about to be created: their leases stay.
     """
     existing = {pod.container_id: pod for pod in pods}
-    changed, freed, lost = gateway, [], []
+    changed, freed = _settle_leases(gateway, cluster_id, existing, held)
+    changed, lost = _lease_again(changed, cluster_id, existing.values())
+    leases = leases_of(changed, cluster_id)
+    return GatewayChange(changed, changed is not gateway, leases, tuple(freed), tuple(lost))
+
+
+def _settle_leases(
+    gateway: Json, cluster_id: str, existing: Mapping[str, PodPorts], held: Collection[str]
+) -> tuple[Json, list[Lease]]:
+    """Free leases that no pod uses, and add the listeners of the others; which were freed."""
+    changed, freed = gateway, []
     for lease in leases_of(gateway, cluster_id):
         pod = existing.get(lease.container_id)
         is_used = pod is not None and pod.leased.get(lease.container_port) == lease.port
@@ -115,8 +125,16 @@ def settle(
             changed = without_lease(changed, lease.port)
         elif lease.port not in listener_ports(gateway):
             changed = with_lease(changed, lease)
-    leased = {(one.container_id, one.port) for one in leases_of(changed, cluster_id)}
-    for pod in existing.values():
+    return changed, freed
+
+
+def _lease_again(
+    gateway: Json, cluster_id: str, pods: Iterable[PodPorts]
+) -> tuple[Json, list[Lease]]:
+    """Add leases that the Gateway has lost; those whose ports somebody else has by now."""
+    changed, lost = gateway, []
+    leased = {(one.container_id, one.port) for one in leases_of(gateway, cluster_id)}
+    for pod in pods:
         for container_port, port in pod.leased.items():
             lease = lease_of(pod, container_port, port)
             if (pod.container_id, port) in leased:
@@ -125,8 +143,7 @@ def settle(
                 lost.append(lease)
             else:
                 changed = with_lease(changed, lease)
-    leases = leases_of(changed, cluster_id)
-    return GatewayChange(changed, changed is not gateway, leases, tuple(freed), tuple(lost))
+    return changed, lost
 
 
 def lease_of(pod: PodPorts, container_port: int, port: int) -> Lease:

@@ -70,27 +70,11 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
         )
     if status == 413 or any(part in text for part in _TOO_LARGE):
         return f"the task's pod is too large for Kubernetes: shorten environment.pod_spec ({text})"
-    missing = _UNSPECIFIED.search(text)
-    if status == 403 and missing is not None:
-        return (
-            f"quota {missing[1]} of namespace {namespace} admits only pods with {missing[2]}: set "
-            f"it for each container in resources of environment.pod_spec ({text})"
-        )
-    if status == 403 and _RANGE.search(text):
-        return (
-            f"a LimitRange of namespace {namespace} does not admit the task's pod: change the "
-            f"resources in environment.pod_spec, or let an admin change the LimitRange ({text})"
-        )
-    if "cannot create resource" in text and "resourceclaims" in text:
-        return (
-            f"the master may not create resourceclaims in namespace {namespace}: give its account "
-            f"the rights for devices of docs/kubernetes-permissions.md ({text})"
-        )
+    limit = _limit_of_namespace(text, namespace) if status == 403 else ""
+    if limit:
+        return limit
     if "cannot create resource" in text:
-        return (
-            f"the master may not create pods and secrets in namespace {namespace}: give its "
-            f"account the rights of docs/kubernetes-permissions.md ({text})"
-        )
+        return _missing_right(text, namespace)
     policy = _POLICY.search(text)
     if policy is not None:
         return (
@@ -99,6 +83,34 @@ def refusal(status: int, causes: Set[str], text: str, namespace: str) -> str:
             f"{policy[0]} ({text})"
         )
     return f"Kubernetes rejects the task's pod: {text}; check environment.pod_spec"
+
+
+def _missing_right(text: str, namespace: str) -> str:
+    if "resourceclaims" in text:
+        return (
+            f"the master may not create resourceclaims in namespace {namespace}: give its account "
+            f"the rights for devices of docs/kubernetes-permissions.md ({text})"
+        )
+    return (
+        f"the master may not create pods and secrets in namespace {namespace}: give its "
+        f"account the rights of docs/kubernetes-permissions.md ({text})"
+    )
+
+
+def _limit_of_namespace(text: str, namespace: str) -> str:
+    """Why a quota or a LimitRange refuses a pod, with the remedy; empty if none does."""
+    missing = _UNSPECIFIED.search(text)
+    if missing is not None:
+        return (
+            f"quota {missing[1]} of namespace {namespace} admits only pods with {missing[2]}: set "
+            f"it for each container in resources of environment.pod_spec ({text})"
+        )
+    if _RANGE.search(text):
+        return (
+            f"a LimitRange of namespace {namespace} does not admit the task's pod: change the "
+            f"resources in environment.pod_spec, or let an admin change the LimitRange ({text})"
+        )
+    return ""
 
 
 def delay(text: str) -> str:

@@ -7,7 +7,7 @@ taint-and-toleration), and the meaning of each operator in Kubernetes' API refer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 Json = Mapping[str, Any]
 
@@ -74,10 +74,7 @@ def meets(expression: Json, labels: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return key not in labels
         case "Gt" | "Lt" as operator:
-            left, right = _whole(found), _whole(values[0] if len(values) == 1 else None)
-            if left is None or right is None:
-                return False
-            return left > right if operator == "Gt" else left < right
+            return len(values) == 1 and _compare(_whole(found), operator, _whole(values[0]))
         case _:
             return False
 
@@ -115,6 +112,12 @@ def _expression_text(expression: Json) -> str:
             return f"no {key}"
         case operator:
             return f"{key} {'exists' if operator == 'Exists' else operator}"
+
+
+def _compare(left: int | None, operator: Literal["Gt", "Lt"], right: int | None) -> bool:
+    if left is None or right is None:
+        return False
+    return left > right if operator == "Gt" else left < right
 
 
 def _whole(text: str | None) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -87,11 +87,7 @@ def _needs_of_key(key: str, value: Any, at: str) -> Iterator[MachinePart]:
     elif key == "securityContext":
         yield from _needs_of_security(_map(value), at)
     elif key in ("containers", "initContainers"):
-        for container in _maps(value):
-            is_main = key == "containers" and container.get("name") == MAIN_CONTAINER
-            whole = "" if is_main else _json(container)
-            for need in _needs_of_container(container, at):
-                yield msgspec.structs.replace(need, whole=whole)
+        yield from _needs_of_containers(key, _maps(value), at)
     elif key == "resources":
         yield from _needs_of_resources(_map(value), at)
     elif key == "resourceClaims":
@@ -99,6 +95,16 @@ def _needs_of_key(key: str, value: Any, at: str) -> Iterator[MachinePart]:
             yield MachinePart("device", f"claim {claim.get('name')}", at, _json(claim))
     elif not (key.startswith("host") and value is False):
         yield MachinePart("machine", key, at, _json(value))
+
+
+def _needs_of_containers(
+    key: str, containers: Sequence[Mapping[str, Any]], at: str
+) -> Iterator[MachinePart]:
+    for container in containers:
+        is_main = key == "containers" and container.get("name") == MAIN_CONTAINER
+        whole = "" if is_main else _json(container)
+        for need in _needs_of_container(container, at):
+            yield msgspec.structs.replace(need, whole=whole)
 
 
 def _needs_of_volume(volume: Mapping[str, Any], at: str) -> Iterator[MachinePart]:

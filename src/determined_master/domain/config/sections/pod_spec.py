@@ -92,13 +92,21 @@ def _strategic(high: Any, low: Any, section: str = "") -> Any:
     if high is None or low is None:
         return low if high is None else high
     if isinstance(high, Mapping) and isinstance(low, Mapping):
-        return {
-            key: _strategic(high[key], low[key], str(key)) if key in high and key in low else value
-            for key, value in {**low, **high}.items()
-        }
+        return _merged_maps(high, low)
     key = _KEYS.get(camel_key(section))
     if key is None or not (_is_keyed(high, key) and _is_keyed(low, key)):
         return high
+    return _merged_lists(high, low, key)
+
+
+def _merged_maps(high: Mapping[Any, Any], low: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {
+        key: _strategic(high[key], low[key], str(key)) if key in high and key in low else value
+        for key, value in {**low, **high}.items()
+    }
+
+
+def _merged_lists(high: list[Any], low: list[Any], key: str) -> list[Any]:
     lower = {item[key]: item for item in low}
     mine = {item[key] for item in high}
     merged = [_strategic(i, lower[i[key]]) if i[key] in lower else i for i in high]

@@ -100,33 +100,43 @@ def count(selected: SelectedPool, held: Held, nodes: Sequence[NodeFacts]) -> dic
 
     Cost: O(devices), and O(nodes) for each reach of several nodes.
     """
+    by_node = _by_node(selected.devices, nodes)
+    pool = selected.pool
+    placed = [(node, device) for node, devices in by_node.items() for device in devices]
+    slots = _usable(placed, pool.counters, ())
+    in_use = [device for device in pool.devices if device.id in held]
+    usable = [(n, d) for n, d in placed if d.id not in held and not d.is_tainted]
+    free = _usable(usable, pool.counters, in_use)
+    return {
+        node: NodeCount(
+            slots=slots.get(node, 0),
+            free=free.get(node, 0),
+            own=_number_held(devices, held, node),
+            others=_number_held(devices, held, ""),
+            tainted=sum(1 for d in devices if d.is_tainted and d.id not in held),
+            products=frozenset(d.product for d in devices),
+        )
+        for node, devices in by_node.items()
+    }
+
+
+def _by_node(
+    devices: Iterable[DeviceFacts], nodes: Sequence[NodeFacts]
+) -> dict[str, list[DeviceFacts]]:
+    """The devices by the node on which they count; without those that no node can use."""
     homes: dict[int, str] = {}
     by_node: dict[str, list[DeviceFacts]] = {}
-    for device in selected.devices:
+    for device in devices:
         key = id(device.reach)
         if key not in homes:
             homes[key] = home_of(device.reach, nodes)
         if homes[key]:
             by_node.setdefault(homes[key], []).append(device)
-    pool = selected.pool
-    in_use = [device for device in pool.devices if device.id in held]
-    free = _usable(
-        ((h, d) for h, ds in by_node.items() for d in ds if d.id not in held and not d.is_tainted),
-        pool.counters,
-        in_use,
-    )
-    slots = _usable(((home, d) for home, ds in by_node.items() for d in ds), pool.counters, ())
-    return {
-        home: NodeCount(
-            slots=slots.get(home, 0),
-            free=free.get(home, 0),
-            own=sum(1 for d in devices if held.get(d.id) == home),
-            others=sum(1 for d in devices if held.get(d.id) == ""),
-            tainted=sum(1 for d in devices if d.is_tainted and d.id not in held),
-            products=frozenset(d.product for d in devices),
-        )
-        for home, devices in by_node.items()
-    }
+    return by_node
+
+
+def _number_held(devices: Iterable[DeviceFacts], held: Held, holder: str) -> int:
+    return sum(1 for device in devices if held.get(device.id) == holder)
 
 
 def together(counts: Iterable[NodeCount]) -> NodeCount:
