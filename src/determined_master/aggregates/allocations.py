@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+import msgspec
+
 from determined_master.aggregates.rows import write_log_lines
 from determined_master.domain.allocation import container_rows
 from determined_master.domain.allocation import machine as allocation_machine
 from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.messages import CancelTimer, SetTimer
+from determined_master.domain.task.cause import FailureCause, sentence
 from determined_master.engine.kind import Change, Kind, Parts, tag_of
 from determined_master.engine.turns import Owner
 from determined_master.store.db import Conn
@@ -44,7 +47,14 @@ def _allocation_change(
         status_code=outcome.exit_code if outcome is not None else None,
         pulling_at=change.at if is_pulling else None,
         pulled_at=change.at if has_started and not waits_for_images else None,
+        cause=_stored(outcome.cause) if outcome is not None and outcome.cause else None,
     )
+
+
+def _stored(cause: FailureCause) -> str:
+    """The cause as JSON with its sentence, which queries read."""
+    values = msgspec.to_builtins(cause)
+    return msgspec.json.encode({**values, "text": sentence(cause)}).decode()
 
 
 def _owner(state: alloc.Allocation) -> Owner:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.ui.cursors import cursor_of, text_of
@@ -45,12 +47,16 @@ async def _items(
 ) -> wire.GetItemsResponse:
     after = cursor_of("after", request.after) if request.after else None
     found = await stories.after(call.caller, kind, request.id, after, request.limit)
+    failure = None
+    if found.failure is not None:
+        failure = wire.FailureCause(**msgspec.structs.asdict(found.failure))
     items = [_item(line, found) for line in found.lines]
     return wire.GetItemsResponse(
         items=items,
         next=items[-1].cursor if items else request.after,
         has_more=found.has_more,
         reason=found.reason,
+        failure=failure,
     )
 
 

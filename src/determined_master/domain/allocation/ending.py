@@ -93,7 +93,8 @@ def end_containers(allocation: Allocation, ended: list[Container]) -> Step:
     effects: list[AllocationEffect] = []
     for container in ended:
         failure = container.failure
-        brief = replace(failure, message="") if failure else None  # a gang's state stays small
+        # a gang's state stays small
+        brief = replace(failure, message="", cause=None) if failure else None
         over = replace(container, state="TERMINATED", failure=brief)
         allocation = with_container(allocation, over)
         effects.append(texts.exit_line(allocation, container))
@@ -162,6 +163,7 @@ def _outcome(allocation: Allocation) -> AllocationOutcome:
             message=texts.failure_line(failure),
             exit_code=failure.exit_code,
             is_failed_start=failure.type in ("agent_error", "not_placed"),
+            cause=failure.cause,
         )
     message = f"allocation stopped early after all resources exited: {text}"
     return AllocationOutcome(kind="completed", message=message, exit_code=0)
@@ -195,4 +197,6 @@ def _finish(allocation: Allocation, outcome: AllocationOutcome) -> Step:
         elif allocation.preempt_reason is not None:
             effects.append(CancelTimer(PREEMPTION_TIMER))
     effects.append(ReportAllocationEnd(outcome))
-    return replace(allocation, state="TERMINATED", outcome=outcome), effects
+    failure = allocation.failure and replace(allocation.failure, cause=None)  # the outcome has it
+    after = replace(allocation, state="TERMINATED", outcome=outcome, failure=failure)
+    return after, effects

@@ -18,6 +18,7 @@ from determined_master.domain.messages import (
     WriteTaskLog,
 )
 from determined_master.domain.states import AllocationState
+from determined_master.domain.task.cause import FailureCause
 from determined_master.domain.task.kinds import TaskType
 from determined_master.domain.task.proxy_port import ProxyPort
 
@@ -55,6 +56,8 @@ class ContainerFailure(msgspec.Struct, frozen=True, omit_defaults=True):
     type: FailureType
     message: str
     exit_code: int | None = None
+    cause: FailureCause | None = None
+    """What its program said of it."""
 
 
 class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,6 +73,8 @@ class AllocationOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
     exit_code: int | None = None
     is_failed_start: bool = False
     """Whether an agent could not start one of its containers."""
+    cause: FailureCause | None = None
+    """Why its program failed."""
 
 
 class Container(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -16,11 +16,13 @@ from determined_master.domain.errors import DetError, NotFound
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.pods.queues import is_queue
 from determined_master.domain.task.notices import without_marks
+from determined_master.domain.task.tracebacks import read_cause
 from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
 from determined_master.services.cluster.task_notices import TaskNotices
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
+    from determined_master.domain.task.cause import FailureCause
     from determined_master.engine import Engine
     from determined_master.pools.agent_backoff import CurrentBackoff
     from determined_master.pools.live import LiveAllocations
@@ -200,6 +202,7 @@ class AgentReports:
                 type=report.failure.type,
                 message=report.failure.message,
                 exit_code=report.failure.exit_code,
+                cause=await self._cause(allocation, report),
             )
         event = alloc.ContainerChanged(
             container_id=report.container_id,
@@ -219,6 +222,18 @@ class AgentReports:
                 "an agent reports a container of an unknown allocation",
                 extra={"container": report.container_id, "allocation": report.allocation_id},
             )
+
+    async def _cause(
+        self, allocation: alloc.Allocation | None, report: ContainerReport
+    ) -> FailureCause | None:
+        """The cause in the last lines of a failed container: its agent reports the end last."""
+        if allocation is None or report.failure is None or allocation.kill_cause is not None:
+            return None
+        ranks = [c.rank for c in allocation.containers if c.id == report.container_id]
+        if not ranks or report.failure.type != "container_failed":
+            return None
+        lines = await self._logs.tail(allocation.request.task_id, report.container_id)
+        return read_cause(lines, report.failure.exit_code, ranks[0])
 
     async def _lose(
         self, agent_id: str, allocation_id: str, containers: tuple[str, ...], reason: str

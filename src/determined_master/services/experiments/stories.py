@@ -15,12 +15,14 @@ from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.engine import count_story, list_story
 from determined_master.records.stories import StoryLine
 from determined_master.services.experiments.story_texts import user_of
+from determined_master.store import causes
 from determined_master.store.experiments import lookups
 from determined_master.store.tasks import allocations
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
     from determined_master.records.stories import ThingWithStory
+    from determined_master.store.causes import StoredCause
     from determined_master.store.db import Conn, Database
 
 KINDS = ("experiment", "trial", "allocation")
@@ -60,6 +62,8 @@ class Items(msgspec.Struct, frozen=True):
     trials: Mapping[str, int]
     users: Mapping[str, str]
     """Names of users by their ids, which causes name."""
+    failure: StoredCause | None = None
+    """Why it, or its latest attempt, failed."""
 
 
 class Stories:
@@ -123,8 +127,9 @@ class Stories:
             user_ids = {int(u) for line in lines if (u := user_of(line)).isdecimal()}
             users = await lookups.list_usernames(conn, sorted(user_ids))
             shown = await _as_reported(conn, kind, id, lines[:most])
+            failure = await causes.find_cause(conn, kind, id)
         reason = REQUEST.sub(lambda m: str(trials.get(m[0], m[0])), reason)
-        return Items(shown, len(lines) > most, reason, trials, users)
+        return Items(shown, len(lines) > most, reason, trials, users, failure)
 
     async def _trials(
         self, conn: Conn, kind: ThingWithStory, id: str, lines: Sequence[StoryLine], reason: str

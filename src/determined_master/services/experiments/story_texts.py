@@ -7,6 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
+
+from determined_master.domain.task.cause import FailureCause, sentence
 from determined_master.records.stories import StoryLine
 
 Level = Literal["info", "warning", "error"]
@@ -166,7 +169,9 @@ def _details(detail: Mapping[str, Any], is_verbose: bool) -> Iterator[str]:
     for name, value in sorted(detail.items()):
         if name in _INTERNAL and not is_verbose:
             continue
-        if isinstance(value, dict):
+        if name == "cause" and (said := _said(detail)):
+            yield f"cause={json.dumps(said)}"
+        elif isinstance(value, dict):
             yield from _details(value, is_verbose)
         elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
             for item in value:
@@ -225,7 +230,8 @@ def _container(event: Mapping[str, Any]) -> str:
         case "RUNNING":
             return f"is running{agent}"
         case _ if isinstance(failure, Mapping):
-            return f"had a container end{agent}: {failure.get('message') or _words(failure)}"
+            words = _said(failure) or failure.get("message") or _words(failure)
+            return f"had a container end{agent}: {words}"
         case _:
             return f"had a container exit{agent}"
 
@@ -233,6 +239,12 @@ def _container(event: Mapping[str, Any]) -> str:
 def _outcome(event: Mapping[str, Any]) -> str:
     outcome = event.get("outcome")
     if isinstance(outcome, Mapping):
-        message = outcome.get("message")
+        message = "; ".join(filter(None, (_said(outcome), outcome.get("message"))))
         return f"{outcome.get('kind', 'ended')}{f', {message}' if message else ''}"
     return _words(event.get("exit_status") or "done")
+
+
+def _said(ended: Mapping[str, Any]) -> str:
+    """The sentence of the cause of a failure; empty where it has none."""
+    cause = ended.get("cause")
+    return sentence(msgspec.convert(cause, FailureCause)) if isinstance(cause, Mapping) else ""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.domain.access.rules import Caller
+    from determined_master.domain.task.tracebacks import TailLine
     from determined_master.services.logs.searches import LogSearches
     from determined_master.store.logs.log_values import LogValue
     from determined_wire.agent_link import LogBatch
@@ -107,6 +108,11 @@ class TaskLogs:
             return StoredOutput()
         first_us, last_us = map(incoming.microseconds, times)
         return StoredOutput(last_seq=last_seq, place=LogPlace.whole(last_seq, first_us, last_us))
+
+    async def tail(self, task_id: str, container_id: str) -> list[TailLine]:
+        """The last lines that a container's program has written, of those stored by now."""
+        async with self._db.acquire() as conn:
+            return await rows.list_tail(conn, task_id, container_id)
 
     async def note(self, note: TaskNote) -> None:
         """Store a line that a backend adds to a task's log; one with a key once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from determined_master.records.stories import ThingWithStory
+from determined_master.store.causes import CAUSE_OF_TRIAL, FAILED_TRIAL, SENTENCE
 from determined_master.store.db import Conn
 
 _NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,17}$' THEN $1::bigint END"
@@ -25,27 +26,26 @@ _SILENT = """CASE WHEN {row}.state = 'COMPLETED' AND {row}.best_metric IS NULL
                 END"""
 _REASONS: dict[ThingWithStory, str] = {
     "experiment": f"""
-        SELECT concat_ws('; ', nullif(e.reason, ''), (
-               SELECT 'trial ' || t.id || ': ' || t.reason FROM trials t
-                WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
-                  AND e.state = 'ERROR' AND (e.reason = '' OR e.reason ~ 'trials failed')
-                ORDER BY t.id LIMIT 1),
-               {_SILENT.format(row="e", who="its trial")})
-          FROM experiments e WHERE e.id = {_NUMBER}
+        SELECT concat_ws('; ', {SENTENCE}, {_SILENT.format(row="e", who="its trial")})
+          FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER}
     """,
     "trial": f"""
-        SELECT concat_ws('; ', nullif(t.reason, ''),
-               {_SILENT.format(row="t", who="it")})
+        SELECT concat_ws('; ', CASE WHEN t.state = 'ERROR' THEN {CAUSE_OF_TRIAL} ->> 'text' END,
+               nullif(t.reason, ''), {_SILENT.format(row="t", who="it")})
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {_NUMBER}
     """,
-    "allocation": "SELECT exit_reason FROM allocations WHERE id = $1",
-    "task": """SELECT exit_reason FROM allocations WHERE task_id = $1 AND ended_at IS NOT NULL
-                ORDER BY requested_at DESC, id DESC LIMIT 1""",
+    "allocation": """
+        SELECT concat_ws('; ', cause ->> 'text', exit_reason) FROM allocations WHERE id = $1
+    """,
+    "task": """
+        SELECT concat_ws('; ', cause ->> 'text', exit_reason) FROM allocations
+         WHERE task_id = $1 AND ended_at IS NOT NULL ORDER BY requested_at DESC, id DESC LIMIT 1
+    """,
 }
 
 
 async def find_reason(conn: Conn, kind: ThingWithStory, id: str) -> str:
-    """Why a thing is in its state; of a failed search, why its first failed trial did."""
+    """Why a thing is in its state; of a failed search, why the trial did that ended it."""
     return str(await conn.fetchval(_REASONS[kind], id) or "")
 
 

@@ -11,10 +11,13 @@ import asyncpg
 import msgspec
 
 from determined_master.domain.log_lines import original
+from determined_master.domain.task.tracebacks import TailLine
 from determined_master.records.logs import LogFilter, LogRow
 from determined_master.store.db import Conn
 from determined_master.store.logs.log_values import LogValue, insert_values, values_of
 
+TAIL_LINES = 500
+TAIL_CHARACTERS = 1000
 COPY_COLUMNS = (
     "task_id",
     "allocation_id",
@@ -148,6 +151,28 @@ async def list_by_ids(conn: Conn, task_ids: Sequence[str], ids: Sequence[int]) -
          WHERE task_id = ANY ($1) AND id = ANY ($2) ORDER BY id
     """
     return [row_of(row) for row in await conn.fetch(query, task_ids, ids)]
+
+
+async def list_tail(conn: Conn, task_id: str, container_id: str) -> list[TailLine]:
+    """The last lines that a container's program has written; a long one is cut.
+
+    Only the end of the task's log is looked at: another container may have written all of it.
+    """
+    query = f"""
+        SELECT id, rank_id, stdtype, left(log, {TAIL_CHARACTERS}) AS log FROM (
+            SELECT id, rank_id, stdtype, log, container_id, source FROM task_logs
+             WHERE task_id = $1 ORDER BY id DESC LIMIT {4 * TAIL_LINES}) line
+         WHERE container_id = $2 AND source = 'task' ORDER BY id DESC LIMIT {TAIL_LINES}
+    """
+    return [
+        TailLine(
+            id=row["id"],
+            text=original(row["log"]).rstrip("\n"),
+            is_error=row["stdtype"] == "stderr",
+            rank=row["rank_id"],
+        )
+        for row in reversed(await conn.fetch(query, task_id, container_id))
+    ]
 
 
 async def ensure_partitions(conn: Conn, today: date, weeks: int = 3) -> None:

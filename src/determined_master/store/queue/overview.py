@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from determined_master.store.causes import FAILED_TRIAL, SENTENCE
+
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
 
-_FAILED_EXPERIMENTS = """
+_FAILED_EXPERIMENTS = f"""
     SELECT 'EXPERIMENT' AS type, e.id::text AS entity_id, e.name, e.job_id::text AS job_id,
            e.project_id, e.workspace_id, e.resource_pool AS pool, e.started_at, e.ended_at,
-           coalesce(nullif(e.reason, ''), (
-               SELECT 'trial ' || t.id || ': ' || t.reason FROM trials t
-                WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
-                ORDER BY t.id LIMIT 1), '') AS reason
-      FROM experiments e WHERE e.user_id = $1 AND e.state = 'ERROR' AND e.ended_at > $2
+           {SENTENCE} AS reason
+      FROM experiments e {FAILED_TRIAL}
+     WHERE e.user_id = $1 AND e.state = 'ERROR' AND e.ended_at > $2
 """
 _FAILED_TASKS = """
     SELECT k.type, k.id AS entity_id,
            coalesce(i.config ->> 'description', g.config ->> 'name', k.id) AS name,
            k.job_id::text AS job_id, coalesce(g.project_id, 0) AS project_id,
            coalesce(i.workspace_id, g.workspace_id, 0) AS workspace_id, a.pool,
-           k.started_at, k.ended_at, coalesce(nullif(g.reason, ''), a.exit_error) AS reason
+           k.started_at, k.ended_at,
+           concat_ws('; ', a.cause ->> 'text', coalesce(nullif(g.reason, ''), a.exit_error))
+               AS reason
       FROM tasks k
-      JOIN LATERAL (SELECT pool, exit_error FROM allocations a WHERE a.task_id = k.id
+      JOIN LATERAL (SELECT pool, exit_error, cause FROM allocations a WHERE a.task_id = k.id
                      ORDER BY requested_at DESC, id DESC LIMIT 1) a ON true
       LEFT JOIN interactive_tasks i ON i.task_id = k.id
       LEFT JOIN generic_tasks g ON g.task_id = k.id

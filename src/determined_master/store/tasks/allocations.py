@@ -42,6 +42,8 @@ class AllocationChange(msgspec.Struct, frozen=True, kw_only=True):
     """Now, when a container waits for its image."""
     pulled_at: datetime | None
     """Now, when none does any more."""
+    cause: str | None
+    """Why it failed, as JSON, with its sentence as `text`."""
 
 
 COLUMNS = """
@@ -85,15 +87,16 @@ async def update_allocations(conn: Conn, changes: Sequence[AllocationChange]) ->
         WITH n AS (
             SELECT * FROM unnest($1::text[], $2::text[], $3::bool[], $4::timestamptz[],
                                  $5::timestamptz[], $6::text[], $7::text[], $8::int[],
-                                 $9::timestamptz[], $10::timestamptz[])
+                                 $9::timestamptz[], $10::timestamptz[], $11::text[]::jsonb[])
                 AS n (id, state, is_ready, started_at, ended_at, exit_reason, exit_error, code,
-                      pulling_at, pulled_at)
+                      pulling_at, pulled_at, cause)
         ), changed AS (
             UPDATE allocations a
                SET state = n.state, is_ready = n.is_ready,
                    started_at = coalesce(a.started_at, n.started_at),
                    ended_at = coalesce(a.ended_at, n.ended_at),
                    exit_reason = n.exit_reason, exit_error = n.exit_error, status_code = n.code,
+                   cause = n.cause,
                    pulling_at = coalesce(a.pulling_at, n.pulling_at),
                    pulled_at = CASE WHEN a.pulling_at IS NOT NULL
                                     THEN coalesce(a.pulled_at, n.pulled_at) END

@@ -1,5 +1,5 @@
 /** The journal of a thing as sentences of the master. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { request } from "@/api/client";
 
@@ -14,19 +14,29 @@ export interface StoryItem {
   level: "info" | "warning" | "error";
 }
 
+/** Why an attempt failed; `text` is the sentence, `logPosition` the line of the log, or 0. */
+export interface Failure {
+  text: string;
+  logPosition: string | number;
+  trialId: number;
+}
+
 export interface Story {
   items: StoryItem[];
   next: string;
   hasMore: boolean;
   reason: string;
+  failure?: Failure | null;
 }
 
 const PAGE = 1000;
 const MAX_ITEMS = 10_000;
 
-export function useStory(of: "experiments" | "trials" | "tasks", id: string, enabled = true) {
+/** `version` is another number after something that the story must tell at once. */
+export function useStory(of: "experiments" | "trials" | "tasks", id: string, enabled = true, version = 0) {
   return useQuery({
-    queryKey: ["story", of, id],
+    queryKey: ["story", of, id, version],
+    placeholderData: keepPreviousData,
     queryFn: () => readStory(of, id),
     enabled,
     refetchInterval: 5000,

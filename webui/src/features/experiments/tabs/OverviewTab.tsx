@@ -17,7 +17,7 @@ export default function OverviewTab() {
   const { experiment, trials, trial } = useExperimentContext();
   return (
     <div className="stack" style={{ gap: 16 }}>
-      <ReasonCard experiment={experiment} />
+      <ReasonCard experiment={experiment} trials={trials} />
       <Results experiment={experiment} trials={trials} />
       <Cards least={360}>
         <Card title="Facts">

@@ -1,0 +1,102 @@
+"""Why a program failed: one cause of bounded size, and its sentence for people.
+
+All of its texts come from a task, which is not trusted: each has a bound, and no character of it
+can move the cursor of a terminal, hide others or reverse their order.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import unicodedata
+from typing import Literal
+
+import msgspec
+
+MAX_TYPE = 128
+MAX_MESSAGE = 1000
+MAX_FILE = 255
+MAX_SENTENCE = 300
+MAX_LINE_NUMBER = 10_000_000
+
+CauseKind = Literal[
+    "exception",  # a traceback of Python
+    "output",  # the last lines that another program wrote to stderr
+    "signal",  # a signal ended it
+    "exit",  # an exit code, and nothing was written
+]
+
+_STYLE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+"""Sequences for a terminal, such as colours."""
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that are not seen, among them those that change the direction."""
+_JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
+
+
+class FailureCause(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why one attempt failed."""
+
+    kind: CauseKind
+    type: str = ""
+    """The class of the exception, or the name of the signal."""
+    message: str = ""
+    file: str = ""
+    """Where the user's code raised it; relative to the work directory where it is below that."""
+    line: int = 0
+    log_position: int = 0
+    """The id of its line in the log of the task; 0 if it has none."""
+    rank: int = 0
+    exit_code: int | None = None
+
+
+def plain(text: str, most: int) -> str:
+    """A text of a task without what a terminal obeys; what cannot be seen is escaped.
+
+    Line feeds stay. At most `most` characters, the last of which is then an ellipsis.
+    """
+    shown = "".join(map(_visible, _STYLE.sub("", text[: 4 * most])))
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def sentence(cause: FailureCause) -> str:
+    """The cause in one line: `AttributeError: no attribute 'shape' · train.py:40`."""
+    where = f" · {cause.file}:{cause.line}" if cause.file else ""
+    return f"{_one_line(_what(cause), MAX_SENTENCE)}{where}"
+
+
+def signal_of(exit_code: int | None) -> str:
+    """The name of the signal that an exit code stands for; empty for none."""
+    if exit_code is None or not 128 < exit_code <= 128 + 64:
+        return ""
+    try:
+        return signal.Signals(exit_code - 128).name
+    except ValueError:
+        return ""
+
+
+def _what(cause: FailureCause) -> str:
+    match cause.kind:
+        case "exception":
+            return f"{cause.type}: {cause.message}" if cause.message else cause.type
+        case "output":
+            last = cause.message.rstrip().rpartition("\n")[2].strip()
+            return f"{last} (exit code {cause.exit_code})"
+        case "signal":
+            text = f"ended by signal {(cause.exit_code or 128) - 128} ({cause.type})"
+            last = cause.message.rstrip().rpartition("\n")[2].strip()
+            return f"{text}: {last}" if last else text
+        case "exit":
+            return f"exit code {cause.exit_code}, and nothing on stderr"
+
+
+def _one_line(text: str, most: int) -> str:
+    joined = " ".join(text.split())
+    return joined if len(joined) <= most else f"{joined[: most - 1]}…"
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t" or character in _JOINERS:
+        return character
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    return "\N{REPLACEMENT CHARACTER}" if character == "\0" else f"\\u{ord(character):04x}"

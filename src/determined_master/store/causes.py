@@ -1,0 +1,88 @@
+"""Causes of failures: an experiment has that of the trial that ended it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from determined_master.records.stories import ThingWithStory
+    from determined_master.store.db import Conn
+
+CAUSE_OF_TRIAL = """(
+    SELECT a.cause FROM allocations a WHERE a.task_id = t.task_id
+     ORDER BY a.requested_at DESC, a.id DESC LIMIT 1)"""
+"""Of the latest attempt of trial `t`; null unless that failed."""
+FAILED_TRIAL = f"""
+    LEFT JOIN LATERAL (
+        SELECT t.id, t.task_id, t.reason, {CAUSE_OF_TRIAL} AS cause FROM trials t
+         WHERE t.experiment_id = e.id AND t.state = 'ERROR' AND t.reason <> ''
+           AND e.state = 'ERROR' AND (e.reason = '' OR e.reason ~ 'trials failed')
+         ORDER BY t.ended_at DESC, t.id LIMIT 1) failed ON true"""
+"""The trial that ended experiment `e`, if its failure did."""
+SENTENCE = """concat_ws('; ', failed.cause ->> 'text',
+    'trial ' || failed.id || ': ' || failed.reason, nullif(e.reason, ''))"""
+"""Why experiment `e` failed: the cause first. It needs `FAILED_TRIAL`."""
+MAX_TRIALS = 100
+"""Of a larger search that runs, one failed attempt says little."""
+
+_OPEN = "('ACTIVE', 'PAUSED')"
+_NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,8}$' THEN $1::int END"
+_LATEST = """
+    SELECT a.cause, a.task_id, a.id AS allocation_id, t.id AS trial_id
+      FROM {source} JOIN tasks k ON k.trial_id = t.id JOIN allocations a ON a.task_id = k.id
+     WHERE {which} AND a.cause IS NOT NULL ORDER BY a.ended_at DESC LIMIT 1
+"""
+_CAUSES: dict[ThingWithStory, str] = {
+    "experiment": f"""
+        (SELECT failed.cause, failed.task_id, '' AS allocation_id, failed.id AS trial_id
+           FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER} AND failed.cause IS NOT NULL)
+        UNION ALL ({
+        _LATEST.format(
+            source="trials t JOIN experiments e ON e.id = t.experiment_id",
+            which=f'''e.id = {_NUMBER} AND e.num_trials <= {MAX_TRIALS} AND e.state IN {_OPEN}
+                      AND t.state IN ('ACTIVE', 'PAUSED', 'ERROR')''',
+        )
+    }) LIMIT 1
+    """,
+    "trial": _LATEST.format(
+        source="trials t", which=f"t.id = {_NUMBER} AND t.state NOT IN ('COMPLETED', 'CANCELED')"
+    ),
+    "allocation": """
+        SELECT cause, task_id, id AS allocation_id, NULL::int AS trial_id FROM allocations
+         WHERE id = $1 AND cause IS NOT NULL
+    """,
+    "task": """
+        SELECT a.cause, a.task_id, a.id AS allocation_id, NULL::int AS trial_id
+          FROM allocations a WHERE a.task_id = $1 AND a.cause IS NOT NULL
+         ORDER BY a.ended_at DESC LIMIT 1
+    """,
+}
+
+
+class StoredCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the latest attempt failed, and whose it was."""
+
+    text: str
+    kind: str = ""
+    type: str = ""
+    message: str = ""
+    file: str = ""
+    line: int = 0
+    log_position: int = 0
+    rank: int = 0
+    exit_code: int | None = None
+    task_id: str = ""
+    allocation_id: str = ""
+    trial_id: int = 0
+
+
+async def find_cause(conn: Conn, kind: ThingWithStory, id: str) -> StoredCause | None:
+    """Why a thing, or the latest attempt of one that continues, failed; None for neither."""
+    row = await conn.fetchrow(_CAUSES[kind], id)
+    if row is None:
+        return None
+    whose = {"task_id": row["task_id"], "allocation_id": row["allocation_id"]}
+    values = {**row["cause"], **whose, "trial_id": row["trial_id"] or 0}
+    return msgspec.convert(values, StoredCause)
