@@ -111,6 +111,24 @@ def test_a_paused_script_resumes_with_its_next_batch(cluster: Cluster) -> None:
     assert "reported checkpoint" in text
 
 
+def test_a_trained_network_reads_all_images_on_two_ranks(cluster: Cluster) -> None:
+    trained = submit(cluster, "script.yaml", 3, resources={"slots_per_trial": 1})
+    assert cluster.wait(trained, 120) == "COMPLETED"
+    answer = cluster.session().get(f"/api/v1/experiments/{trained}/checkpoints").json()
+    last = max(answer["checkpoints"], key=lambda one: one["metadata"]["steps_completed"])
+    reading = submit(
+        cluster, "batch_process.yaml", 0, hyperparameters={"checkpoint": last["uuid"]}
+    )
+    assert cluster.wait(reading, 120) == "COMPLETED"
+    [trial] = cluster.trials(reading)
+    [(steps, metrics)] = reports(cluster, trial["id"], "validation")
+    assert steps == 15  # of each rank: 1,797 images by 64
+    assert metrics["accuracy"] > 0.9
+    answer = cluster.session().get(f"/api/v1/experiments/{reading}/checkpoints").json()
+    done = [one["metadata"]["steps_completed"] for one in answer["checkpoints"]]
+    assert 15 in done
+
+
 def test_it_learns_without_a_cluster(tmp_path: Path) -> None:
     done = subprocess.run(
         [TORCH_PYTHON, "train.py"],

@@ -63,6 +63,15 @@ def to_device(
     return data
 
 
+def device_of(num_gpus: int, local_rank: int) -> torch.device:
+    """The device of a rank: its GPU, which becomes the current one, or the CPU without GPUs."""
+    if num_gpus == 0:
+        return torch.device("cpu")
+    device = torch.device("cuda", local_rank % max(1, torch.cuda.device_count()))
+    torch.cuda.set_device(device)
+    return device
+
+
 def _common_length(parts: Dict[str, Any]) -> int:
     lengths = {name: data_length(part) for name, part in parts.items()}
     if len(set(lengths.values())) > 1:

@@ -279,12 +279,7 @@ class PyTorchTrialContext(GradientContext, _PyTorchReducerContext):
         return self._epoch_len
 
     def _init_device(self) -> torch.device:
-        if self._num_gpus == 0:
-            return torch.device("cpu")
-        place = self.distributed.local_rank % max(1, torch.cuda.device_count())
-        device = torch.device("cuda", place)
-        torch.cuda.set_device(device)
-        return device
+        return _batches.device_of(self._num_gpus, self.distributed.local_rank)
 
     def _is_amp(self) -> bool:
         return self.experimental._auto_amp

@@ -50,12 +50,12 @@ def init(
             if given is not None:
                 logger.warning("the argument %s is ignored on a cluster", name)
         hparams, exp_conf = info.trial.hparams, info.trial._config
-    num_gpus = _gpus(info if is_managed else None)
+    num_gpus = gpus_of(info if is_managed else None)
     seed = _seed(info if is_managed else None, exp_conf)
     mode = core.TensorboardMode.AUTO if enable_tensorboard_logging else core.TensorboardMode.MANUAL
     with contextlib.ExitStack() as stack:
         if distributed is None:
-            distributed = _join_ranks(stack, num_gpus)
+            distributed = join_ranks(stack, num_gpus)
         core_context = stack.enter_context(
             core.init(distributed=distributed, tensorboard_mode=mode)
         )
@@ -80,7 +80,7 @@ def init(
                 context._tbd_writer.close()
 
 
-def _gpus(info: Optional[ClusterInfo]) -> int:
+def gpus_of(info: Optional[ClusterInfo]) -> int:
     """The number of GPUs: on a cluster those of this container's slots, else all."""
     if not torch.cuda.is_available():
         return 0
@@ -93,7 +93,8 @@ def _seed(info: Optional[ClusterInfo], exp_conf: Optional[Dict[str, Any]]) -> in
     return int(((exp_conf or {}).get("reproducibility") or {}).get("experiment_seed") or 0)
 
 
-def _join_ranks(stack: contextlib.ExitStack, num_gpus: int) -> Optional[core.DistributedContext]:
+def join_ranks(stack: contextlib.ExitStack, num_gpus: int) -> Optional[core.DistributedContext]:
+    """The ranks that torch's launcher started, in its process group; None without a launcher."""
     if os.environ.get("USE_HOROVOD") == "1":
         raise RuntimeError(
             "PyTorch trials do not support Horovod: start the ranks with "

@@ -107,21 +107,29 @@ class _PyTorchReducerContext:
         for wrapped in self._of(for_training):
             wrapped.reducer.reset()
 
-    def reduce_metrics(self, for_training: bool) -> Dict[str, Any]:
-        """The metrics of all reducers. Every rank calls; only rank 0 gets the metrics.
+    def reduce_metrics(self, for_training: Optional[bool]) -> Dict[str, Any]:
+        """The metrics of the reducers of training (True), of validation (False), or all (None).
+
+        Every rank calls; only rank 0 gets the metrics.
 
         Raises:
             ValueError: a reducer without a name returned no dict, or two return the same name.
         """
         metrics: Dict[str, Any] = {}
-        for wrapped in self._of(for_training):
-            mine = _values.packed(wrapped.reducer.per_slot_reduce())
-            every = self._gather(mine)
-            if every is None:
-                continue
+        parts = self._collected(for_training)
+        for wrapped, every in zip(self._of(for_training), parts):
             made = wrapped.reducer.cross_slot_reduce([_values.unpacked(one) for one in every])
             _add(metrics, wrapped.name, made)
         return metrics
+
+    def _collected(self, for_training: Optional[bool]) -> List[List[Any]]:
+        """For each reducer the packed values of all ranks; empty on ranks other than 0."""
+        reducers = self._of(for_training)
+        if not reducers:
+            return []
+        mine = [_values.packed(wrapped.reducer.per_slot_reduce()) for wrapped in reducers]
+        every = self._gather(mine)
+        return [] if every is None else [list(part) for part in zip(*every)]
 
     def _gather(self, value: Any) -> Optional[List[Any]]:
         return [value]
