@@ -236,7 +236,7 @@ def test_every_container_has_probes_and_no_privileges(name: str, tmp_path: Path)
 
 
 def test_a_master_that_migrates_a_large_database_has_an_hour(tmp_path: Path) -> None:
-    probe = container_of(render({}, tmp_path)[MASTER])["startupProbe"]
+    probe = container_of(render(VALUES["smallest"], tmp_path)[MASTER])["startupProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] == 3600
 
 
