@@ -15,8 +15,8 @@ from determined_wire.proto import (
 )
 
 
-class View(Message, frozen=True):
-    """A named state of a project's list."""
+class Page(Message, frozen=True):
+    """A view or a board."""
 
     id: Int32 = 0
     name: str = ""
@@ -25,12 +25,17 @@ class View(Message, frozen=True):
     owner_name: str = ""
     project_id: Int32 = 0
     workspace_id: Int32 = 0
-    is_default: bool = False
     can_edit: bool = False
-    state: JsonObject | None = None
     version: Int32 = 0
     created_at: Timestamp | None = None
     updated_at: Timestamp | None = None
+
+
+class View(Page, frozen=True):
+    """A named state of a project's list."""
+
+    is_default: bool = False
+    state: JsonObject | None = None
 
 
 class GetViewsRequest(Message, frozen=True):
@@ -82,24 +87,13 @@ class DeleteViewResponse(Message, frozen=True):
     """The view is deleted."""
 
 
-class Board(Message, frozen=True):
+class Board(Page, frozen=True):
     """A page of Markdown and panels; lists have neither."""
 
-    id: Int32 = 0
-    name: str = ""
-    scope: str = ""
-    owner_id: Int32 = 0
-    owner_name: str = ""
-    project_id: Int32 = 0
     project_name: str = ""
-    workspace_id: Int32 = 0
     workspace_name: str = ""
-    can_edit: bool = False
     text: str = ""
     panels: JsonList | None = None
-    version: Int32 = 0
-    created_at: Timestamp | None = None
-    updated_at: Timestamp | None = None
 
 
 class GetBoardsRequest(Message, frozen=True):

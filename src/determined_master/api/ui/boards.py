@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import msgspec
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.ui.page_shapes import page_fields, page_text
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
-from determined_master.services.workspaces.pages import ProjectPages, can_edit
+from determined_master.services.workspaces.pages import ProjectPages
 from determined_wire.ui import pages as wire
 
 
@@ -49,7 +47,7 @@ async def post_board(
         scope=request.scope,
         name=request.name,
         text=request.text,
-        body=_text(request.panels or ()),
+        body=page_text(request.panels or ()),
     )
     return _answer(call.caller, await pages.create(call.caller, new))
 
@@ -71,7 +69,7 @@ async def patch_board(
         scope=request.scope,
         name=request.name,
         text=request.text,
-        body=None if request.panels is None else _text(request.panels),
+        body=None if request.panels is None else page_text(request.panels),
     )
     row = await pages.change(call.caller, "board", request.id, request.version, changes)
     return _answer(call.caller, row)
@@ -86,29 +84,15 @@ async def delete_board(
     return wire.DeleteBoardResponse()
 
 
-def _text(panels: Sequence[Any]) -> str:
-    return msgspec.json.encode(panels).decode()
-
-
 def _answer(caller: Caller, row: PageRow) -> wire.BoardResponse:
     return wire.BoardResponse(board=_board(caller, row))
 
 
 def _board(caller: Caller, row: PageRow) -> wire.Board:
     return wire.Board(
-        id=row.id,
-        name=row.name,
-        scope=row.scope,
-        owner_id=row.owner_id,
-        owner_name=row.owner_name,
-        project_id=row.project_id,
+        **page_fields(caller, row),
         project_name=row.project_name,
-        workspace_id=row.workspace_id,
         workspace_name=row.workspace_name,
-        can_edit=can_edit(caller, row),
         text=row.text,
         panels=msgspec.json.decode(row.body) if row.body else [],
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
     )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import msgspec
-
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
+from determined_master.api.ui.page_shapes import page_fields, page_text
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
 from determined_master.services.workspaces.links import LIFE, Links
-from determined_master.services.workspaces.pages import ProjectPages, can_edit
+from determined_master.services.workspaces.pages import ProjectPages
 from determined_wire.ui import pages as wire
 
 
@@ -42,7 +38,7 @@ async def post_view(
         scope=request.scope,
         name=request.name,
         is_default=request.is_default,
-        body=_text(request.state or {}),
+        body=page_text(request.state or {}),
     )
     return _answer(call.caller, await pages.create(call.caller, new))
 
@@ -56,7 +52,7 @@ async def patch_view(
         scope=request.scope,
         name=request.name,
         is_default=request.is_default,
-        body=None if request.state is None else _text(request.state),
+        body=None if request.state is None else page_text(request.state),
     )
     row = await pages.change(call.caller, "view", request.id, request.version, changes)
     return _answer(call.caller, row)
@@ -76,7 +72,7 @@ async def post_link(
     call: Call, request: wire.PostLinkRequest, links: Links
 ) -> wire.PostLinkResponse:
     """Store a state that is too long for an address."""
-    link_id, expires_at = await links.create(call.caller, _text(request.state or {}))
+    link_id, expires_at = await links.create(call.caller, page_text(request.state or {}))
     return wire.PostLinkResponse(id=link_id, expires_at=expires_at)
 
 
@@ -89,27 +85,11 @@ async def get_link(call: Call, request: wire.GetLinkRequest, links: Links) -> wi
     )
 
 
-def _text(state: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(state).decode()
-
-
 def _answer(caller: Caller, row: PageRow) -> wire.ViewResponse:
     return wire.ViewResponse(view=_view(caller, row))
 
 
 def _view(caller: Caller, row: PageRow) -> wire.View:
     return wire.View(
-        id=row.id,
-        name=row.name,
-        scope=row.scope,
-        owner_id=row.owner_id,
-        owner_name=row.owner_name,
-        project_id=row.project_id,
-        workspace_id=row.workspace_id,
-        is_default=row.is_default,
-        can_edit=can_edit(caller, row),
-        state=raw_json(row.body),
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
+        **page_fields(caller, row), is_default=row.is_default, state=raw_json(row.body)
     )
