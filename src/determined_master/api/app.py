@@ -312,7 +312,7 @@ class Api:
             caller = await self._authenticate(http, is_for_tasks=route.task is not None)
             self._check_use(route, caller, http)
             return caller
-        if route.path == "/health" and has_token(http):
+        if route.checks_token and has_token(http):
             return _unless_in_task(route, await self._authenticate(http))
         if route.knows_session and has_token(http):
             return await self._recognize(route, http)

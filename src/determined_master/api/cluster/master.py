@@ -150,7 +150,11 @@ async def info(call: Call, master: Master) -> dict[str, Any]:
 
 
 @plain_route(
-    "GET", "/health", access=SIGNED_IN, public="monitors have no login; details need a token"
+    "GET",
+    "/health",
+    access=SIGNED_IN,
+    public="monitors have no login; details need a token",
+    checks_token=True,
 )
 async def health(call: Call, master: Master) -> Any:
     """Whether the master can work; only signed-in callers see the details."""

@@ -50,8 +50,6 @@ def _item(item: FoundExperiment, live: LiveAllocations) -> wire.SearchExperiment
     best_id = item.listed.best_trial_id
     more = b"" if best_id is None else b',"bestTrialId":%d' % best_id
     experiment = listed_text(item.listed, item.rendered.always + more, live)
-    best = b"null"
-    if item.best is not None:
-        best = msgspec.json.encode(to_json(trial_message(item.best)))
-    text = b'{"experiment":%s,"bestTrial":%s}' % (experiment, best)
-    return ready(wire.SearchExperimentExperiment, text)
+    best = None if item.best is None else to_json(trial_message(item.best))
+    members = {"experiment": msgspec.Raw(experiment), "bestTrial": best}
+    return ready(wire.SearchExperimentExperiment, msgspec.json.encode(members))

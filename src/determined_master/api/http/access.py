@@ -6,6 +6,7 @@
 `access` holds where roles decide (`security.authz.type: rbac`). `task` says that the token of a
 task may call the route, and what of the request must be of that task. `public="REASON"` needs no
 token; with `knows_session=True` it gets the caller of a valid session all the same.
+With `checks_token=True` it gets the caller of a token, and refuses an invalid one.
 `in_task` says why code in a task may call the route with its user's token (`task_use.py`);
 without it, the route is closed to such code.
 `authenticates=True`: the function itself checks a credential that is no user's token.

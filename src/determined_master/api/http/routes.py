@@ -100,6 +100,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Why code in a task may call it with its user's token; empty when it may not."""
     knows_session: bool = False
     """Whether a public route gets the caller of a valid session instead of `ANONYMOUS`."""
+    checks_token: bool = False
+    """Whether a public route gets the caller of a token, and refuses an invalid one."""
     authenticates: bool = False
     """Whether the function itself authenticates its caller, and not by a user's token."""
     has_large_body: bool = False
@@ -145,6 +147,7 @@ class Declared(TypedDict, total=False):
     """The reason why no token is needed."""
     in_task: str
     knows_session: bool
+    checks_token: bool
     authenticates: bool
     large_body: bool
     submission: bool
@@ -259,6 +262,7 @@ def _declared(
         public_reason=options.get("public", ""),
         in_task=options.get("in_task", ""),
         knows_session=options.get("knows_session", False),
+        checks_token=options.get("checks_token", False),
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),
         is_submission=options.get("submission", False),

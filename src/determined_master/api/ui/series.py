@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.http.access import on
-from determined_master.api.http.protojson import ready_list
+from determined_master.api.http.protojson import ready
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics.charts import HIGHEST, LOWEST, ChartAxis
@@ -27,9 +27,8 @@ async def get_series(
         buckets_of(request.buckets, len(request.trial_ids) * len(metrics)),
         request.shares_places,
     )
-    found = await charts.read(call.caller, request.trial_ids, metrics, wanted)
-    text = b"[" + b",".join(found) + b"]"
-    return wire.GetSeriesResponse(series=ready_list(wire.ChartSeries, text))
+    texts = await charts.read(call.caller, request.trial_ids, metrics, wanted)
+    return wire.GetSeriesResponse(series=[ready(wire.ChartSeries, text) for text in texts])
 
 
 def _axis(request: wire.GetSeriesRequest) -> ChartAxis:

@@ -12,7 +12,7 @@ from determined_master.api.cluster.agents import agent_text
 from determined_master.api.experiments.experiments import live_text
 from determined_master.api.experiments.trial_shapes import trial_message
 from determined_master.api.http.errors import status_of
-from determined_master.api.http.protojson import encode, json_number
+from determined_master.api.http.protojson import encode, json_number, to_json
 from determined_master.api.logs.task_logs import task_line
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound
@@ -101,7 +101,7 @@ class Views:
 
     def log_lines(self, rows: Sequence[LogRow]) -> bytes:
         """A JSON list of lines."""
-        return b"[%s]" % b",".join(encode(task_line(row)) for row in rows)
+        return msgspec.json.encode([to_json(task_line(row)) for row in rows])
 
 
 def _state(row: LiveTask) -> str:

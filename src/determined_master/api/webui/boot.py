@@ -13,11 +13,13 @@ import logging
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from determined_master.api.access.roles import permissions_message
 from determined_master.api.access.user_shapes import user_message
 from determined_master.api.access.users import settings_message
 from determined_master.api.cluster.master import master_message
-from determined_master.api.http.protojson import encode
+from determined_master.api.http.protojson import encode, to_json
 from determined_master.api.http.routes import ANONYMOUS, Call
 from determined_master.api.workspaces.projects import project_message
 from determined_master.api.workspaces.workspaces import workspace_messages
@@ -48,35 +50,35 @@ _ESCAPES = {
 
 async def boot_json(call: Call, data: PageData) -> bytes:
     """The data as JSON that is safe inside of an HTML element."""
-    parts = {b"master": encode(await master_message(data.master, data.messages))}
+    parts = {"master": encode(await master_message(data.master, data.messages))}
     if call.caller is not ANONYMOUS:
         parts |= await _of_caller(call.caller, call.parameters.get("path", ""), data)
-    text = b"{%b}" % b",".join(b'"%b":%b' % part for part in parts.items())
+    text = msgspec.json.encode({name: msgspec.Raw(part) for name, part in parts.items()})
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return text
 
 
-async def _of_caller(caller: Caller, path: str, data: PageData) -> dict[bytes, bytes]:
+async def _of_caller(caller: Caller, path: str, data: PageData) -> dict[str, bytes]:
     try:
         user = encode(user_message(await data.users.me(caller)))
         permissions = encode(await permissions_message(caller, data.roles))
         users, page = await data.users.list_all(caller, UserFilter(), ListOrder(limit=MAX_USERS))
         lists = {
-            b"settings": _list((await settings_message(caller, data.users)).settings),
-            b"workspaces": _list(await workspace_messages(caller, data.workspaces)),
+            "settings": _list((await settings_message(caller, data.users)).settings),
+            "workspaces": _list(await workspace_messages(caller, data.workspaces)),
         }
         if page.total <= MAX_USERS:
-            lists[b"users"] = _list([user_message(row) for row in users])
+            lists["users"] = _list([user_message(row) for row in users])
         project = await _project(caller, path, data)
     except Exception as error:  # the page works without them, and asks for them
         log.warning("the page of the web UI is sent without its user", exc_info=error)
         return {}
     short = {name: text for name, text in lists.items() if len(text) <= MAX_LIST_BYTES}
-    return {b"user": user, b"permissions": permissions, **short, **project}
+    return {"user": user, "permissions": permissions, **short, **project}
 
 
-async def _project(caller: Caller, path: str, data: PageData) -> dict[bytes, bytes]:
+async def _project(caller: Caller, path: str, data: PageData) -> dict[str, bytes]:
     """The project of the address, if it has one that the caller sees."""
     found = _PROJECT.match(path)
     if found is None or not await data.guard.can(caller, Claim("project", [found[1]])):
@@ -85,8 +87,8 @@ async def _project(caller: Caller, path: str, data: PageData) -> dict[bytes, byt
         row = await data.projects.get(caller, int(found[1]))
     except NotFound:
         return {}
-    return {b"project": encode(project_message(row))}
+    return {"project": encode(project_message(row))}
 
 
 def _list(messages: Sequence[Message]) -> bytes:
-    return b"[%b]" % b",".join(encode(message) for message in messages)
+    return msgspec.json.encode([to_json(message) for message in messages])
