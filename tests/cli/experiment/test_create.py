@@ -106,7 +106,10 @@ def test_follow_fails_when_the_trial_has_failed(det: Det, master: FakeMaster, mo
     master.routes["GET", "/api/v1/trials/11/story"] = (200, story)
     outcome = det("e", "create", "c.yaml", "-f")
     assert outcome.status == 1
-    assert "trial 11 ended in state ERROR: exit code 3; see 'det trial story 11'" in outcome.err
+    assert outcome.err.endswith(
+        "Failed to follow experiment 7: trial 11 ended in state ERROR: exit code 3; see "
+        "'det trial story 11'\n"
+    )
 
 
 def test_follow_waits_a_moment_for_the_trial_to_end(

@@ -68,6 +68,7 @@ def create(args: argparse.Namespace) -> None:
     submission.print_warnings(answer, "experiment")
     number = answer["experiment"]["id"]
     print(f"Created experiment {number}", flush=True)
+    args.doing = f"{'test' if args.test_mode else 'follow'} experiment {number}"
     if args.test_mode:
         follow(session, number, ports)
         _report_test(session, number)
@@ -82,6 +83,7 @@ def continue_experiment(args: argparse.Namespace) -> None:
     body = {"id": number, "overrideConfig": _override(args)}
     session.post("/api/v1/experiments/continue", json=body)
     print(f"Continued experiment {number}", flush=True)
+    args.doing = f"follow experiment {number}"
     if args.follow_first_trial:
         report_trial(session, follow(session, number))
 
