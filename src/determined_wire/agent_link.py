@@ -69,12 +69,21 @@ class Device(Frozen, frozen=True):
     type: DeviceType
 
 
+class OutOfMemory(Frozen, frozen=True):
+    """The kernel killed a process of a container for its memory; 0 for what is not known."""
+
+    limit_bytes: Number = 0
+    peak_bytes: Number = 0
+
+
 class Failure(Frozen, frozen=True):
     """Why a container has failed."""
 
     type: FailureType
     message: Text
     exit_code: ExitCode | None = None
+    out_of_memory: OutOfMemory | None = None
+    """By the word of its cgroup or of Docker."""
 
     def __post_init__(self) -> None:
         """Cut a text that a task or a daemon has made too long; no database keeps its NULs."""

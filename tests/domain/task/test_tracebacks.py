@@ -8,6 +8,7 @@ from determined_master.domain.task.cause import (
     MAX_MESSAGE,
     MAX_SENTENCE,
     FailureCause,
+    killed_for_memory,
     plain,
     sentence,
 )
@@ -174,6 +175,19 @@ def test_a_signal_from_outside_hides_what_was_raised_before() -> None:
         said("  what():  CUDA error\n", 134) == "ended by signal 6 (SIGABRT): what(): CUDA error"
     )
     assert said("x\n", 255) == "x (exit code 255)"
+
+
+def test_a_kill_for_memory_has_the_limit_and_the_peak_that_the_kernel_names() -> None:
+    killed = read_cause(lines("Killed\n"), 137)
+    assert sentence(killed_for_memory(killed, 8_000_000_000, 7_900_000_000)) == (
+        "killed, out of memory (limit 8 GB, peak 7.9 GB)"
+    )
+    assert sentence(killed_for_memory(killed, 8_000_000, 0)) == (
+        "killed, out of memory (limit 8 MB)"
+    )
+    assert sentence(killed_for_memory(killed, 0, 0)) == "killed, out of memory"
+    raised = read_cause(lines(RAISED), 1)
+    assert killed_for_memory(raised, 1, 1) == raised
 
 
 HEADER = "Traceback (most recent call last):"

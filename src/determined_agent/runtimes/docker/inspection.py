@@ -7,7 +7,7 @@ from typing import Any
 from determined_agent.container.directory import Exit
 from determined_agent.runtimes.docker.api import DockerApi, DockerApiError, Request
 from determined_agent.runtimes.docker.output import TimestampParser
-from determined_wire.agent_link import Address, Failure
+from determined_wire.agent_link import Address, Failure, OutOfMemory
 
 ENDED_WITH_DAEMON = (
     "the container ended while Docker's daemon was down: set live-restore in "
@@ -76,7 +76,7 @@ def exit_of(
         )
     elif state.get("Error"):
         message += f" ({state['Error']})"
-    failure = Failure("container_failed", message, code) if code else None
+    failure = Failure("container_failed", message, code, _memory(inspection)) if code else None
     if daemon_was_down and code in _ENDED_WITH_DAEMON and not is_out_of_memory(inspection):
         failure = Failure("restore_error", f"{ENDED_WITH_DAEMON} (exit code {code})", code)
     return Exit(
@@ -87,6 +87,13 @@ def exit_of(
 def is_out_of_memory(inspection: dict[str, Any]) -> bool:
     """Return whether the kernel ended a container for its memory: its own fault."""
     return bool(inspection["State"].get("OOMKilled"))
+
+
+def _memory(inspection: dict[str, Any]) -> OutOfMemory | None:
+    if not is_out_of_memory(inspection):
+        return None
+    limit = (inspection.get("HostConfig") or {}).get("Memory") or 0
+    return OutOfMemory(limit_bytes=max(0, int(limit)))
 
 
 def ended_us(inspection: dict[str, Any]) -> int:

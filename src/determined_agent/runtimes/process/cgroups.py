@@ -7,10 +7,12 @@ processes of the task's user together and does not apply to root.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+
+from determined_wire.agent_link import OutOfMemory
 
 _PREFIX = "determined-"
 _FILES = {"pids": ("pids.max",), "memory": ("memory.max", "memory.limit_in_bytes")}
@@ -76,6 +78,35 @@ def cgroup_members(container_id: str) -> list[int]:
             text = (parent / f"{_PREFIX}{container_id}" / "cgroup.procs").read_text()
             pids += [int(pid) for pid in text.split() if pid != "0"]
     return pids
+
+
+def read_out_of_memory(container_id: str) -> OutOfMemory | None:
+    """Whether the kernel has killed a process of a task for its memory, by its cgroup's word."""
+    for parent in _parents("memory"):
+        group = parent / f"{_PREFIX}{container_id}"
+        if any(_kills_in(group / name) for name in ("memory.events", "memory.oom_control")):
+            return OutOfMemory(
+                limit_bytes=_number_in(group, _FILES["memory"]),
+                peak_bytes=_number_in(group, ("memory.peak", "memory.max_usage_in_bytes")),
+            )
+    return None
+
+
+def _kills_in(file: Path) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        for line in file.read_text().splitlines():
+            name, _, number = line.partition(" ")
+            if name == "oom_kill":
+                return int(number)
+    return 0
+
+
+def _number_in(group: Path, names: Sequence[str]) -> int:
+    """The number in the first of these files that has one; 0 for none."""
+    for name in names:
+        with contextlib.suppress(OSError, ValueError):
+            return max(0, int((group / name).read_text()))
+    return 0
 
 
 def remove_cgroup(container_id: str) -> None:

@@ -10,10 +10,12 @@ import signal
 import sys
 from pathlib import Path
 
+import msgspec
+
 import determined_agent
 from determined_agent import clock
 from determined_agent.container.directory import GONE, SHIM, ContainerDirectory, Exit, unwatched
-from determined_agent.runtimes.process.cgroups import cgroup_members
+from determined_agent.runtimes.process.cgroups import cgroup_members, read_out_of_memory
 from determined_agent.shim.process_tree import kill_all, kill_below, send
 from determined_agent.shim.program import KILL_ALL, LOCK_FD
 from determined_wire.agent_link import Address, Failure
@@ -127,7 +129,7 @@ class ShimProcess:
         if end is None:
             self._cleaning = asyncio.get_running_loop().create_task(self._clean_up())
         elif not self._exit.done():
-            self._exit.set_result(end)
+            self._exit.set_result(_with_memory(end, self._directory.container_id))
 
     async def _clean_up(self) -> None:
         """Kill what a shim that wrote no status has left; then the task has ended."""
@@ -251,6 +253,14 @@ async def _past_exit(directory: ContainerDirectory) -> Exit:
         await kill_leftovers(directory.container_id)
         return exit_without_status(directory, was_killed=False)
     return unwatched(end)
+
+
+def _with_memory(end: Exit, container_id: str) -> Exit:
+    """The end with what the task's cgroup says, if a kill may have been for its memory."""
+    if end.failure is None or end.exit_code != 128 + signal.SIGKILL:
+        return end
+    failure = msgspec.structs.replace(end.failure, out_of_memory=read_out_of_memory(container_id))
+    return msgspec.structs.replace(end, failure=failure)
 
 
 def _members(marker: bytes) -> list[int]:

@@ -23,6 +23,7 @@ CauseKind = Literal[
     "exception",  # a traceback of Python
     "output",  # the last lines that another program wrote to stderr
     "signal",  # a signal ended it
+    "memory",  # the kernel killed it for its memory
     "exit",  # an exit code, and nothing was written
 ]
 
@@ -64,6 +65,18 @@ def sentence(cause: FailureCause) -> str:
     return f"{_one_line(_what(cause), MAX_SENTENCE)}{where}"
 
 
+def killed_for_memory(cause: FailureCause, limit_bytes: int, peak_bytes: int) -> FailureCause:
+    """The same end where its cgroup, or its runtime, says that the kernel killed it.
+
+    Another process of the container may be the one that was killed: an exception stays the cause.
+    """
+    if cause.kind == "exception":
+        return cause
+    sizes = [("limit", limit_bytes), ("peak", peak_bytes)]
+    told = ", ".join(f"{name} {_size(size)}" for name, size in sizes if size)
+    return msgspec.structs.replace(cause, kind="memory", message=f" ({told})" if told else "")
+
+
 def signal_of(exit_code: int | None) -> str:
     """The name of the signal that an exit code stands for; empty for none."""
     if exit_code is None or not 128 < exit_code <= 128 + 64:
@@ -85,6 +98,8 @@ def _what(cause: FailureCause) -> str:
             text = f"ended by signal {(cause.exit_code or 128) - 128} ({cause.type})"
             last = cause.message.rstrip().rpartition("\n")[2].strip()
             return f"{text}: {last}" if last else text
+        case "memory":
+            return f"killed, out of memory{cause.message}"
         case "exit":
             return f"exit code {cause.exit_code}, and nothing on stderr"
 
@@ -92,6 +107,11 @@ def _what(cause: FailureCause) -> str:
 def _one_line(text: str, most: int) -> str:
     joined = " ".join(text.split())
     return joined if len(joined) <= most else f"{joined[: most - 1]}…"
+
+
+def _size(count: int) -> str:
+    number, unit = (count / 1e9, "GB") if count >= 1e9 else (count / 1e6, "MB")
+    return f"{number:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def _visible(character: str) -> str:

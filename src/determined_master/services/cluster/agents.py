@@ -15,6 +15,7 @@ from determined_master.domain.allocation import messages as alloc
 from determined_master.domain.errors import DetError, NotFound
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.pods.queues import is_queue
+from determined_master.domain.task.cause import killed_for_memory
 from determined_master.domain.task.notices import without_marks
 from determined_master.domain.task.tracebacks import read_cause
 from determined_master.engine.causes import AgentReported, Cause, FoundEnded, Occurrence
@@ -233,7 +234,11 @@ class AgentReports:
         if not ranks or report.failure.type != "container_failed":
             return None
         lines = await self._logs.tail(allocation.request.task_id, report.container_id)
-        return read_cause(lines, report.failure.exit_code, ranks[0])
+        cause = read_cause(lines, report.failure.exit_code, ranks[0])
+        memory = report.failure.out_of_memory
+        if memory is not None:
+            cause = killed_for_memory(cause, memory.limit_bytes, memory.peak_bytes)
+        return cause
 
     async def _lose(
         self, agent_id: str, allocation_id: str, containers: tuple[str, ...], reason: str

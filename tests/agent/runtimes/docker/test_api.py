@@ -28,7 +28,7 @@ from determined_agent.runtimes.docker.inspection import addresses_of, exit_of
 from determined_agent.runtimes.docker.output import ContainerOutput
 from determined_agent.runtimes.docker.runtime import DockerRuntime
 from determined_agent.settings.options import Settings
-from determined_wire.agent_link import Address, Device
+from determined_wire.agent_link import Address, Device, OutOfMemory
 
 Answer = Callable[[str], bytes]
 
@@ -264,8 +264,13 @@ def test_ports_on_a_bridge_are_those_that_docker_published() -> None:
 
 
 def test_an_out_of_memory_kill_is_named_in_the_failure() -> None:
-    end = exit_of({"State": {"ExitCode": 137, "OOMKilled": True}}, 0)
+    state = {"ExitCode": 137, "OOMKilled": True}
+    end = exit_of({"State": state, "HostConfig": {"Memory": 8_000_000_000}}, 0)
     assert end.failure is not None
+    assert end.failure.out_of_memory == OutOfMemory(limit_bytes=8_000_000_000)
+    killed = exit_of({"State": {"ExitCode": 137}}, 0).failure
+    assert killed is not None
+    assert killed.out_of_memory is None
     assert "for lack of memory" in end.failure.message
 
 

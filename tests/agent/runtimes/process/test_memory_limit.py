@@ -11,10 +11,12 @@ from determined_agent.runtimes.process.cgroups import (
     GroupLimits,
     cgroup_members,
     make_cgroups,
+    read_out_of_memory,
     remove_cgroup,
 )
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
+from determined_wire.agent_link import OutOfMemory
 
 LIMIT = 256 * 1024 * 1024
 
@@ -44,9 +46,40 @@ async def test_a_task_that_takes_more_memory_is_killed(tmp_path: Path) -> None:
         )
         assert lines == ["some"]
         assert end.exit_code == 137
+        assert end.failure is not None
+        assert end.failure.out_of_memory is not None
+        told = end.failure.out_of_memory
+        assert told.limit_bytes == LIMIT
+        assert 0 <= told.peak_bytes <= LIMIT
     finally:
         await driver.clean_up()
     assert cgroup_members(driver.made[0]) == []
+
+
+UNIFIED = {"memory.events": "oom 1\noom_kill 1\n", "memory.max": "256", "memory.peak": "250"}
+OLDER = {
+    "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+    "memory.limit_in_bytes": "256",
+    "memory.max_usage_in_bytes": "250",
+}
+
+
+@pytest.mark.parametrize("files", [UNIFIED, OLDER], ids=["unified", "older"])
+def test_only_the_cgroup_says_that_a_kill_was_for_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str]
+) -> None:
+    monkeypatch.setattr(
+        "determined_agent.runtimes.process.cgroups._parents", lambda name: iter([tmp_path])
+    )
+    assert read_out_of_memory("c") is None
+    group = tmp_path / "determined-c"
+    group.mkdir()
+    for name, text in files.items():
+        (group / name).write_text(text)
+    assert read_out_of_memory("c") == OutOfMemory(limit_bytes=256, peak_bytes=250)
+    for name, text in files.items():
+        (group / name).write_text(text.replace("oom_kill 1", "oom_kill 0"))
+    assert read_out_of_memory("c") is None
 
 
 async def test_a_limit_that_cannot_be_set_is_logged_once(
