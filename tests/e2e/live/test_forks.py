@@ -114,3 +114,18 @@ def test_a_single_trial_without_its_metric_is_warned_of(person: Person) -> None:
     silent = person.create(SINGLE, "print('done')")
     said = person.det("e", "wait", silent, "--polling-interval", 0.05)
     assert "reported no number as the validation metric 'loss'" in said.err
+
+
+def test_the_metrics_that_were_reported_are_named_where_the_searchers_was_not(
+    person: Person,
+) -> None:
+    script = (
+        "from determined import core\n"
+        "with core.init() as context:\n"
+        "    context.train.report_validation_metrics(1, {'val_error': 0.5, 'accuracy': 1})\n"
+    )
+    for config in (SINGLE, CONFIG):
+        other = person.create(config, script)
+        said = person.det("e", "wait", other, "--polling-interval", 0.05)
+        assert "metric 'loss' (searcher.metric), so no checkpoint is the best" in said.err
+        assert "; reported were 'accuracy', 'val_error'" in said.err

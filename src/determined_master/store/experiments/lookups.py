@@ -19,19 +19,30 @@ _EXISTS: dict[ThingWithStory, str] = {
 
 
 _SILENT = """CASE WHEN {row}.state = 'COMPLETED' AND {row}.best_metric IS NULL
-                     AND e.searcher_type = 'single' AND NOT e.unmanaged
+                     AND NOT e.unmanaged
                     THEN '{who} reported no number as the validation metric ' ||
                          quote_literal(e.searcher_metric) ||
-                         ' (searcher.metric), so no checkpoint is the best'
+                         ' (searcher.metric), so no checkpoint is the best' ||
+                         coalesce('; reported were ' || ({reported}), '')
                 END"""
+_REPORTED = """
+    SELECT string_agg(quote_literal(name), ', ') FROM (
+        SELECT DISTINCT jsonb_object_keys(s.summary_metrics -> 'validation_metrics') AS name
+          FROM (SELECT summary_metrics FROM trials WHERE {which} ORDER BY id LIMIT 10) s
+         ORDER BY name LIMIT 8) names WHERE name ~ '^[[:print:]]{{1,100}}$'"""
+"""Names of validation metrics that trials have reported, for whom looks for a wrong one."""
+_SILENT_SEARCH = _SILENT.format(
+    row="e", who="its trials", reported=_REPORTED.format(which="experiment_id = e.id")
+)
+_SILENT_TRIAL = _SILENT.format(row="t", who="it", reported=_REPORTED.format(which="id = t.id"))
 _REASONS: dict[ThingWithStory, str] = {
     "experiment": f"""
-        SELECT concat_ws('; ', {SENTENCE}, {_SILENT.format(row="e", who="its trial")})
+        SELECT concat_ws('; ', {SENTENCE}, {_SILENT_SEARCH})
           FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER}
     """,
     "trial": f"""
         SELECT concat_ws('; ', CASE WHEN t.state = 'ERROR' THEN {CAUSE_OF_TRIAL} ->> 'text' END,
-               nullif(t.reason, ''), {_SILENT.format(row="t", who="it")})
+               nullif(t.reason, ''), {_SILENT_TRIAL})
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {_NUMBER}
     """,
     "allocation": """
