@@ -83,3 +83,13 @@ def test_a_failed_attempt_has_its_cause_while_the_next_one_runs(cluster: Cluster
     cluster.post(f"/api/v1/experiments/{experiment}/kill")
     assert cluster.wait(experiment) == "CANCELED"
     assert failure(cluster, "experiments", experiment) == {}
+
+
+def test_a_script_that_is_not_there_is_tried_once(cluster: Cluster) -> None:
+    experiment = submit(cluster, "python3 nothere.py", max_restarts=5)
+    assert cluster.wait(experiment) == "ERROR"
+    [trial] = cluster.trials(experiment)
+    assert trial["restarts"] == 0
+    reason = cluster.get(f"/api/ui/v1/trials/{trial['id']}/story")["reason"]
+    assert "can't open file 'nothere.py': [Errno 2]" in reason
+    assert "it is not started again: each attempt would end like this" in reason

@@ -28,8 +28,8 @@ def active(**overrides) -> t.Trial:
     return msgspec.structs.replace(run(CREATED)[0], **overrides)
 
 
-def ended(kind, run_id=1, message="why") -> t.AllocationEnded:
-    outcome = AllocationOutcome(kind=kind, message=message)
+def ended(kind, run_id=1, message="why", cause=None) -> t.AllocationEnded:
+    outcome = AllocationOutcome(kind=kind, message=message, cause=cause)
     return t.AllocationEnded(allocation_id=f"{TASK}.{run_id}", outcome=outcome)
 
 

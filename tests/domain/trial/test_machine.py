@@ -13,6 +13,7 @@ from determined_master.domain.allocation.messages import (
     ReportAllocationEnd,
 )
 from determined_master.domain.errors import NotFound
+from determined_master.domain.task.cause import FailureCause
 from determined_master.domain.trial import messages as t
 from determined_master.domain.trial.ending import MAX_FAILED_STARTS
 from determined_master.domain.trial.machine import step
@@ -151,6 +152,59 @@ def test_failures_are_counted_up_to_max_restarts() -> None:
     state, effects = step(state, ended("failed", 2, "exit code 3"))
     assert (state.state, state.restarts, state.reason) == ("ERROR", 1, "exit code 3")
     assert reports(effects) == ["errored"]
+
+
+NO_SCRIPT = "python3: can't open file 'nothere.py': [Errno 2] No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [(NO_SCRIPT, 2), ("sh: 1: nosuch: not found", 127), ("sh: 1: ./t.py: Permission denied", 126)],
+)
+def test_a_program_that_is_not_there_is_tried_once(message: str, code: int) -> None:
+    cause = FailureCause(kind="output", message=message, exit_code=code)
+    state, effects = step(active(max_restarts=5), ended("failed", 1, "exit code", cause))
+    assert (state.state, state.restarts) == ("ERROR", 0)
+    assert reports(effects) == ["errored"]
+    assert "it is not started again" in state.reason
+    [text] = log_of(effects)
+    assert state.reason in str(text)
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        None,
+        FailureCause(kind="output", message="usage: t.py [-h]", exit_code=2),
+        FailureCause(kind="exit", exit_code=127),
+        FailureCause(kind="exception", type="FileNotFoundError", message="x", exit_code=127),
+    ],
+)
+def test_other_failures_are_tried_again(cause: FailureCause | None) -> None:
+    state, _ = step(active(max_restarts=5), ended("failed", 1, "exit code", cause))
+    assert (state.state, state.restarts) == ("ACTIVE", 1)
+
+
+def test_the_third_equal_exception_in_a_row_is_said_and_all_restarts_stay() -> None:
+    state, told = active(max_restarts=5), []
+    for run_id in range(1, 7):
+        cause = FailureCause(kind="exception", type="KeyError", file="t.py", line=3)
+        state, effects = step(state, ended("failed", run_id, "exit code 1", cause))
+        told += [(run_id, text) for text in log_of(effects)]
+    assert (state.state, state.restarts) == ("ERROR", 5)
+    [(run_id, text)] = told
+    assert run_id == 3
+    assert "3 attempts in a row ended at the same line with KeyError · t.py:3" in str(text)
+    assert "3 more may end like this" in str(text)
+
+
+def test_another_exception_or_place_begins_the_count_again() -> None:
+    state = active(max_restarts=9)
+    for run_id, line in enumerate((3, 3, 4, 3, 3), 1):
+        cause = FailureCause(kind="exception", type="KeyError", file="t.py", line=line)
+        state, effects = step(state, ended("failed", run_id, "exit code 1", cause))
+        assert log_of(effects) == []
+    assert state.crashes == 2
 
 
 def test_failures_while_paused_count_too() -> None:

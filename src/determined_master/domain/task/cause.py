@@ -27,6 +27,10 @@ CauseKind = Literal[
     "exit",  # an exit code, and nothing was written
 ]
 
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+"""Exit codes of a shell."""
+_NO_SCRIPT = re.compile(r"\S{1,200}: can't open file .{1,500}: \[Errno 2\] .{1,100}")
+"""The answer of Python to a script that is not there."""
 _STYLE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 """Sequences for a terminal, such as colours."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -75,6 +79,16 @@ def killed_for_memory(cause: FailureCause, limit_bytes: int, peak_bytes: int) ->
     sizes = [("limit", limit_bytes), ("peak", peak_bytes)]
     told = ", ".join(f"{name} {_size(size)}" for name, size in sizes if size)
     return msgspec.structs.replace(cause, kind="memory", message=f" ({told})" if told else "")
+
+
+def is_final(cause: FailureCause | None) -> bool:
+    """Whether another attempt must fail like this one: a program or its script is not there."""
+    if cause is None or cause.kind != "output":
+        return False
+    if cause.exit_code in (NOT_EXECUTABLE, NOT_FOUND):
+        return True
+    last = cause.message.rpartition("\n")[2]
+    return cause.exit_code == 2 and _NO_SCRIPT.fullmatch(last) is not None
 
 
 def signal_of(exit_code: int | None) -> str:

@@ -17,11 +17,15 @@ from determined_master.domain.allocation.messages import AllocationOutcome
 from determined_master.domain.messages import CancelTimer, WriteTaskLog
 from determined_master.domain.search.records import TrialEnd
 from determined_master.domain.states import SEVERITY, STOPPED_AS, RunState
+from determined_master.domain.task.cause import FailureCause, is_final, sentence
 from determined_master.domain.trial.messages import ReportTrialEnd, Trial, TrialEffect
 from determined_master.domain.trial.running import EARLY_EXIT_TIMER, allocate
 
 MAX_FAILED_STARTS = 20
 """How many starts in a row may fail without a fault of the trial."""
+
+MANY_CRASHES = 3
+"""Equal exceptions at one place in a row after which its log says so."""
 
 Step = tuple[Trial, list[TrialEffect]]
 
@@ -74,9 +78,10 @@ def close(state: Trial, to: RunState, reason: str | None = None) -> Step:
 
 
 def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
+    logged: list[TrialEffect]
     if state.retries_canceled is not None:
         message = "trial failed and matched logs to a don't retry policy"
-        logged: list[TrialEffect] = [
+        logged = [
             WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")
             for text in (message, *state.retries_canceled.splitlines())
         ]
@@ -85,7 +90,34 @@ def _failed(state: Trial, outcome: AllocationOutcome) -> Step:
         return after, [*logged, *effects]
     if state.restarts >= state.max_restarts:
         return close(state, "ERROR", reason=outcome.message)
-    return _next_run(replace(state, restarts=state.restarts + 1), follows_failure=True)
+    if is_final(outcome.cause):
+        text = f"{outcome.message}; it is not started again: each attempt would end like this"
+        logged = [WriteTaskLog(task_id=state.task_id, text=text, level="ERROR")]
+        after, effects = close(state, "ERROR", reason=text)
+        return after, [*logged, *effects]
+    again, logged = _crashed(state, outcome.cause)
+    after, effects = _next_run(replace(again, restarts=state.restarts + 1), follows_failure=True)
+    return after, [*logged, *effects]
+
+
+def _crashed(state: Trial, cause: FailureCause | None) -> tuple[Trial, list[TrialEffect]]:
+    """Count equal exceptions at one place, and say at the third that the next is likely equal.
+
+    The restarts are as many as the configuration says: a lost connection may raise at one place.
+    """
+    crash = ""
+    if cause is not None and cause.kind == "exception":
+        crash = f"{cause.type} {cause.file}:{cause.line}"
+    crashes = 0 if not crash else state.crashes + 1 if crash == state.crash else 1
+    after = replace(state, crash=crash, crashes=crashes)
+    if cause is None or crashes != MANY_CRASHES:
+        return after, []
+    left = state.max_restarts - state.restarts
+    text = (
+        f"{crashes} attempts in a row ended at the same line with {sentence(cause)}; {left} more "
+        "may end like this: kill the trial to save them, or lower max_restarts"
+    )
+    return after, [WriteTaskLog(task_id=state.task_id, text=text, level="WARNING")]
 
 
 def _never_started(state: Trial, outcome: AllocationOutcome) -> Step:

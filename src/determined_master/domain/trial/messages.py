@@ -41,6 +41,10 @@ class Trial(State, frozen=True):
     """How many of its latest runs in a row no agent could start, without a fault of the trial."""
     excluded_agents: tuple[str, ...] = ()
     """Agents that no later run may use, because a log policy has matched."""
+    crash: str = ""
+    """The exception and the place of its latest failure, if that has any."""
+    crashes: int = 0
+    """How many of its latest runs in a row ended like that."""
     is_stopped_by_searcher: bool = False
     reason: str = ""
     user_id: int = 0
