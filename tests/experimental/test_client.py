@@ -48,6 +48,18 @@ def test_an_experiment_has_what_the_master_says(cluster: Determined) -> None:
     assert found.wait(interval=0.01) is client.ExperimentState.COMPLETED
 
 
+def test_an_experiment_and_a_trial_have_the_reason_of_their_story(
+    cluster: Determined, served: FakeMaster
+) -> None:
+    said = "KeyError: 'lr' · train.py:40"
+    for path in ("/api/v1/experiments/7/story", "/api/v1/trials/11/story"):
+        served.routes["GET", path] = (200, {"lines": [], "reason": said})
+    assert cluster.get_experiment(7).reason() == said
+    assert cluster.get_trial(11).reason() == said
+    served.routes["GET", "/api/v1/trials/11/story"] = error(404, 5, "NotFound", "no such route")
+    assert cluster.get_trial(11).reason() == ""
+
+
 def test_a_state_of_a_newer_master_is_unspecified() -> None:
     assert client.ExperimentState("STATE_DREAMING") is client.ExperimentState.UNSPECIFIED
     assert client.TrialState("STATE_X") is client.TrialState.UNSPECIFIED

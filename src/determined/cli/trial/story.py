@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Tuple
 
 from determined.cli.declare import Arg, flag
 from determined.cli.output import show
-from determined.common.api import BaseSession, errors, states
+from determined.common import reasons
+from determined.common.api import BaseSession, states
 
 _PAGE = 500
 _POLL_S = 1.0
@@ -57,11 +58,7 @@ def reason_of(session: BaseSession, kind: str, number: int) -> str:
 
     An error of the master is no error of the command: its own work is already done.
     """
-    try:
-        body = session.get(f"/api/v1/{kind}/{number}/story", params={"limit": 1}).json()
-    except errors.BadRequestException:  # a master of 0.38.1 keeps no stories
-        return ""
-    return str(body.get("reason") or "")
+    return reasons.reason_of(session, f"/api/v1/{kind}/{number}")
 
 
 def _has_ended(session: BaseSession, kind: str, number: int) -> bool:

@@ -8,6 +8,7 @@ import pathlib
 import time
 from typing import Any, Dict, Iterator, List, Optional, Set, Union
 
+from determined.common import reasons
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 from determined.common.experimental import checkpoint, lists, trial
@@ -214,6 +215,10 @@ class Experiment:
                     f"experiment {self.id} is PAUSED: activate it to wait for its end"
                 )
             time.sleep(interval)
+
+    def reason(self) -> str:
+        """Why it is in its state, the cause of a failure first; empty if that needs no reason."""
+        return reasons.reason_of(self._session, self._path())
 
     def list_checkpoints(
         self,

@@ -6,6 +6,7 @@ import datetime
 import re
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
+from determined.common import reasons
 from determined.common.api import BaseSession
 from determined.common.experimental import checkpoint, lists, metrics
 from determined.common.experimental.enums import (
@@ -44,6 +45,10 @@ class Trial:
     def reload(self) -> None:
         """Read the trial from the master."""
         self._hydrate(self._session.get(self._path()).json()["trial"])
+
+    def reason(self) -> str:
+        """Why it is in its state, the cause of a failure first; empty if that needs no reason."""
+        return reasons.reason_of(self._session, self._path())
 
     def iter_logs(
         self,
