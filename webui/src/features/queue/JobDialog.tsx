@@ -1,76 +1,54 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { messageOf } from "@/api/errors";
 import { controlJob } from "@/data/cluster/acts";
 import { usePools, type Job, type Pool } from "@/data/cluster/queries";
 import { keys } from "@/data/keys";
-import { Button } from "@/ui/button/Button";
 import { Select, TextField } from "@/ui/field/Field";
 import { toast } from "@/ui/feedback/toast";
-import { Dialog } from "@/ui/overlay/Dialog";
+import { FormDialog } from "@/ui/overlay/FormDialog";
 
 /** Priority (1 to 99, small first) or fair-share weight, and the pool of an experiment. */
 export function JobDialog({ job, pool, onClose }: { job: Job; pool: Pool; onClose(): void }) {
-  const cache = useQueryClient();
   const byWeight = pool.schedulerType === "SCHEDULER_TYPE_FAIR_SHARE";
   const [rank, setRank] = useState(String(byWeight ? job.weight : job.priority));
   const [target, setTarget] = useState(pool.name ?? "");
-  const [error, setError] = useState("");
   const pools = usePools().data ?? [];
   const value = Number(rank);
   const wrong = byWeight
     ? !(value > 0)
     : !(Number.isInteger(value) && value >= 1 && value <= 99);
+  const refusal = byWeight ? "A weight is above 0." : "A priority is a whole number from 1 to 99.";
   const save = async () => {
-    try {
-      const jobId = job.jobId ?? "";
-      if (target !== pool.name) await controlJob({ jobId, resourcePool: target });
-      if (value !== (byWeight ? job.weight : job.priority))
-        await controlJob({ jobId, ...(byWeight ? { weight: value } : { priority: value }) });
-      toast.done(`${job.name} is changed`);
-      await cache.invalidateQueries({ queryKey: keys.pools() });
-      onClose();
-    } catch (failure) {
-      setError(messageOf(failure));
-    }
+    const jobId = job.jobId ?? "";
+    if (target !== pool.name) await controlJob({ jobId, resourcePool: target });
+    if (value !== (byWeight ? job.weight : job.priority))
+      await controlJob({ jobId, ...(byWeight ? { weight: value } : { priority: value }) });
+    toast.done(`${job.name} is changed`);
   };
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <FormDialog
       title={job.name ?? "Job"}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="primary"
-            disabledReason={wrong ? (byWeight ? "A weight is above 0." : "A priority is a whole number from 1 to 99.") : undefined}
-            onClick={() => void save()}
-          >
-            Save
-          </Button>
-        </>
-      }
+      action="Save"
+      refusal={wrong ? refusal : undefined}
+      keys={[keys.pools()]}
+      onSubmit={save}
+      onClose={onClose}
     >
-      <div className="stack">
-        <TextField
-          label={byWeight ? "Weight" : "Priority"}
-          hint={byWeight ? "The share of the pool grows with the weight." : "1 is the most urgent, 99 the least."}
-          inputMode="decimal"
-          value={rank}
-          error={error || undefined}
-          onChange={(event) => setRank(event.target.value)}
+      <TextField
+        label={byWeight ? "Weight" : "Priority"}
+        hint={byWeight ? "The share of the pool grows with the weight." : "1 is the most urgent, 99 the least."}
+        inputMode="decimal"
+        value={rank}
+        onChange={(event) => setRank(event.target.value)}
+      />
+      {job.type === "TYPE_EXPERIMENT" && (
+        <Select
+          label="Resource pool"
+          value={target}
+          onValue={setTarget}
+          options={pools.map((each) => each.name ?? "")}
         />
-        {job.type === "TYPE_EXPERIMENT" && (
-          <Select
-            label="Resource pool"
-            value={target}
-            onValue={setTarget}
-            options={pools.map((each) => each.name ?? "")}
-          />
-        )}
-      </div>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }
