@@ -96,6 +96,46 @@ async def test_a_long_migration_says_what_it_does_and_that_the_master_waits(
     assert "some 8 s" in notice
 
 
+async def test_a_migration_that_meets_another_masters_statements_is_repeated(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await pool.execute("CREATE SEQUENCE attempts")
+    sql = """
+        DO $$ BEGIN
+            IF nextval('attempts') < 3 THEN RAISE EXCEPTION USING ERRCODE = '40P01'; END IF;
+        END $$
+    """
+    monkeypatch.setattr(migrate_module, "newest_revision", lambda: "9000")
+    monkeypatch.setattr(migrate_module, "_list_after", lambda current: [("9000", sql)])
+    async with pool.acquire() as conn:
+        assert await migrate(conn) == ["9000"]
+    assert await pool.fetchval("SELECT last_value FROM attempts") == 3
+
+
+async def test_a_transaction_that_waits_for_the_metrics_may_hold_its_trial(
+    before_wide_steps: Conn, empty_database: Address
+) -> None:
+    """A transaction of another master has a trial and waits for the metrics."""
+    conn = before_wide_steps
+    reader, other = await connect(empty_database), await connect(empty_database)
+    await reader.execute("BEGIN; LOCK TABLE metric_places IN ACCESS SHARE MODE")
+    migration = asyncio.create_task(migrate(conn))
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    async with asyncio.timeout(60):
+        while not await other.fetchval(waiting):
+            pass
+        await other.execute("BEGIN; LOCK TABLE trials IN ROW EXCLUSIVE MODE")
+        report = asyncio.create_task(other.execute("LOCK TABLE metrics IN ROW EXCLUSIVE MODE"))
+        while await reader.fetchval(waiting) < 2:
+            pass
+        await reader.execute("COMMIT")
+        await report
+        await other.execute("COMMIT")
+        await migration
+    await reader.close()
+    await other.close()
+
+
 async def test_a_database_ahead_of_this_master_is_left_alone(pool: Database) -> None:
     await pool.execute("UPDATE alembic_version SET version_num = '9999'")
     async with pool.acquire() as conn:

@@ -24,6 +24,7 @@ _log = logging.getLogger(__name__)
 _DIRECTORY = Path(__file__).parent / "migrations"
 _LOCK = 0x64657401
 """Advisory lock: two masters that start together migrate one after the other."""
+MAX_DEADLOCKS = 20
 PROGRESS_S = 10.0
 """A migration that takes longer is logged so often: during it, the master answers nobody."""
 
@@ -51,12 +52,8 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
             if upto is None or revision <= upto
         ]
         for revision, sql in missing:
-            async with _logged(conn, revision), conn.transaction():
-                await conn.execute(sql)
-                await conn.execute("DELETE FROM alembic_version")
-                await conn.execute(
-                    "INSERT INTO alembic_version (version_num) VALUES ($1)", revision
-                )
+            async with _logged(conn, revision):
+                await _apply(conn, revision, sql)
             if current is not None:
                 _log.info("migrated the database", extra={"revision": revision})
         if current is None and missing:
@@ -65,6 +62,20 @@ async def migrate(conn: Conn, *, upto: str | None = None) -> list[str]:
     finally:
         if not conn.is_closed():  # else it would hide why
             await conn.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+
+
+async def _apply(conn: Conn, revision: str, sql: str, deadlocks: int = 0) -> None:
+    """Run a migration in a transaction; again if it met statements of another master."""
+    try:
+        async with conn.transaction():
+            await conn.execute(sql)
+            await conn.execute("DELETE FROM alembic_version")
+            await conn.execute("INSERT INTO alembic_version (version_num) VALUES ($1)", revision)
+    except asyncpg.DeadlockDetectedError:
+        if deadlocks == MAX_DEADLOCKS:
+            raise
+        _log.info("a deadlock with another master: once more", extra={"revision": revision})
+        await _apply(conn, revision, sql, deadlocks + 1)
 
 
 @contextlib.asynccontextmanager

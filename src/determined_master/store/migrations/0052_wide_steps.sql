@@ -3,6 +3,9 @@
 -- cheaper way: steps belong to the key of the partitions. A copy beside the table would take as
 -- much room, and longer. Packed steps stay as they are (domain/metrics/steps.py).
 
+-- At once: who has one of them and waits for another one would else undo the work.
+LOCK TABLE metrics, metric_extremes, metric_charts, metric_places;
+
 DO $$
 DECLARE
     reports bigint;
@@ -30,10 +33,6 @@ ALTER TABLE metric_charts
 ALTER TABLE metric_places
     ALTER COLUMN first_steps TYPE bigint,
     ALTER COLUMN last_steps TYPE bigint;
-ALTER TABLE trials ALTER COLUMN total_batches TYPE bigint;
-ALTER TABLE checkpoints ALTER COLUMN steps TYPE bigint;
-ALTER TABLE system_metrics ALTER COLUMN batch TYPE bigint;
 
 -- A column with another type has no statistics until the next ANALYZE.
-ANALYZE metrics, metric_extremes, metric_charts, metric_places, trials, checkpoints,
-    system_metrics;
+ANALYZE metrics, metric_extremes, metric_charts, metric_places;
