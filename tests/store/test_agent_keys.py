@@ -8,19 +8,17 @@ from datetime import timedelta
 from determined_master import clock
 from determined_master.store.cluster import agent_keys as rows
 from determined_master.store.cluster.agent_stays import AgentPresence, upsert_here
-from determined_master.store.db import Database
+from determined_master.store.db import Address, Database, connect
 from determined_master.store.migrate import migrate
 
 
 async def test_the_token_of_the_cluster_becomes_the_key_of_each_agent_that_has_joined(
-    pool: Database,
+    empty_database: Address,
 ) -> None:
     now = clock.now()
-    async with pool.acquire() as conn:
-        # Also what later migrations make.
-        await conn.execute("DROP TABLE agent_keys, agent_join_tokens, task_shares")
-        await conn.execute("ALTER TABLE interactive_tasks DROP COLUMN was_shared")
-        await conn.execute("UPDATE alembic_version SET version_num = '0047'")
+    conn = await connect(empty_database)
+    try:
+        await migrate(conn, upto="0047")
         await conn.execute(
             "INSERT INTO cluster (cluster_id, secret, join_token, created_at) "
             "VALUES (gen_random_uuid(), 's', 'of all', $1)",
@@ -31,6 +29,8 @@ async def test_the_token_of_the_cluster_becomes_the_key_of_each_agent_that_has_j
         assert await rows.find_key(conn, "a1") == hashlib.sha256(b"of all").digest()
         assert await rows.find_key(conn, "a2") is None
         assert await conn.fetchval("SELECT join_token FROM cluster") == ""
+    finally:
+        await conn.close()
 
 
 async def test_a_token_is_spent_once_and_an_expired_one_is_deleted(pool: Database) -> None:
