@@ -7,7 +7,7 @@ search has arrived at the instant from which on its incumbent's final value (wit
 256 s) stays good enough. The figure is the median over the seeds of ASHA's instant over that of
 random search, in two readings of good enough: at most 1 % above the best final value among the
 search's points, which is held to the target; and among the best 1 % of these final values. Why
-the first: docs/performance.md.
+the first: docs/performance/measuring.md.
 """
 
 from __future__ import annotations

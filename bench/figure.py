@@ -108,6 +108,7 @@ class Figure:
     """Instead of `measure` for a figure that needs no cluster."""
     in_smoke: bool = True
     """False for times of frames, which say nothing on a machine that others use, for a figure
-    whose known miss stands in docs/performance.md, for one whose small load is that of another
-    figure, for `image_size`, whose packages take minutes to install, and for `mlflow_ratio`: what
-    would miss its target misses that of `metric_points` first, and MLflow takes minutes too."""
+    whose known miss stands in docs/performance/limits.md, for one whose small load is that of
+    another figure, for `image_size`, whose packages take minutes to install, and for
+    `mlflow_ratio`: what would miss its target misses that of `metric_points` first, and MLflow
+    takes minutes too."""

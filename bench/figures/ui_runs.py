@@ -136,6 +136,6 @@ FIGURE = Figure(
     measure=measure,
     full=Load(runs=1, count=big_rows.RUNS),
     smoke=Load(runs=1, count=big_rows.RUNS // 10),
-    in_smoke=False,  # compare_50 misses its target: see docs/performance.md
+    in_smoke=False,  # compare_50 misses its target: see docs/performance/limits.md
     needs="own",
 )

@@ -20,7 +20,7 @@ CHART = ROOT / "deploy/helm/determined"
 OTHER = "determinedai"
 """Where the images of 0.38.1 are."""
 MAY_NAME_THE_OTHER = {
-    "docs/differences.md": "the row about it",
+    "docs/differences/agents-and-containers.md": "the row about it",
     "docs/deploy-kubernetes.md": "the difference of the chart",
     "deploy/helm/determined/templates/NOTES.txt": "values of 0.38.1 may have it",
     "src/determined_wire/images.py": "stored configurations have it",
