@@ -14,6 +14,12 @@ TORCH_DISK_GB := 15
 TORCH_PACKAGES := torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest
 # Another name for other packages: an older environment is made again.
 TORCH_STAMP = $(TORCH_VENV)/.installed-$(firstword $(TORCH_PACKAGES))
+# Each framework has a separate environment; ONLY=hf runs the tests of one.
+FRAMEWORKS := hf
+ONLY ?=
+HF_VENV := .venv-hf
+HF_PACKAGES := transformers==5.24.0 accelerate==1.15.0 $(TORCH_PACKAGES)
+HF_STAMP = $(HF_VENV)/.installed-$(firstword $(HF_PACKAGES))
 REQUESTS ?= 100000
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --no-compile --require-hashes --only-binary :all: -r requirements
@@ -34,7 +40,7 @@ DEPLOYMENTS := tests/backends/aws tests/backends/cloud tests/backends/gcp tests/
 
 .PHONY: demo webui web-ui-if-possible test test-deployments test-e2e test-webui test-unprivileged check test-fast \
   lint lint-types lint-imports lint-format lint-release bench bench-smoke chaos \
-  environments fuzz fuzz-environment torch-environment test-torch test-compat test-gpu docs clean \
+  environments fuzz fuzz-environment torch-environment hf-environment test-torch test-frameworks test-compat test-gpu docs clean \
   lock lock-upgrade check-lock sbom audit mutants dist release
 
 $(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
@@ -64,7 +70,7 @@ RUN_TESTS = $(BIN)/python tools/run_tests.py $(if $(AGAIN),--again) --workers $(
   -m "$(3)" $(4)
 
 test: $(STAMP) web-ui-if-possible  ## all tests but those of deployments, whole clusters and the web UI
-	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e $(DEPLOYMENTS:%=--ignore=%)))
+	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),tests --ignore=tests/e2e --ignore=tests/frameworks $(DEPLOYMENTS:%=--ignore=%)))
 
 test-deployments: $(STAMP) web-ui-if-possible  ## AWS, GCP, Kubernetes and charts, against doubles of their services
 	@$(call RUN_TESTS,$(WORKERS),20,not browser,$(or $(TESTS),$(DEPLOYMENTS)))
@@ -81,18 +87,28 @@ test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made f
 test-compat: $(STAMP)  ## the published client (0.38.1) against this master
 	@$(BIN)/python -m pytest -q tests/compat
 
-environments: fuzz-environment torch-environment  ## what fuzz and test-torch need: beside other work
+environments: fuzz-environment torch-environment hf-environment  ## what fuzz, test-torch and test-frameworks need
+
+# Arguments: directory, stamp, packages with PyTorch among them, the command that needs it.
+TORCH_ENVIRONMENT = test -f $(2) && exit; \
+	free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
+	if [ ! -x $(1)/bin/python ] && [ $$free -lt $(TORCH_DISK_GB) ]; then \
+	  echo "$(4) is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free" | \
+	    tee "$${SKIPPED_FILE:-/dev/null}"; exit 0; fi; \
+	$(PYTHON) -m venv --clear $(1) && \
+	$(1)/bin/python $(PIP_INSTALL) --no-compile $(3) && \
+	{ $(1)/bin/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(1)/lib || true; } && \
+	touch $(2)
 
 torch-environment:
-	@test -f $(TORCH_STAMP) && exit; \
-	free=$$(df -Pk . | awk 'NR == 2 { print int($$4 / 1048576) }'); \
-	if [ ! -x $(TORCH_VENV)/bin/python ] && [ $$free -lt $(TORCH_DISK_GB) ]; then \
-	  echo "test-torch is skipped: PyTorch may take $(TORCH_DISK_GB) GB and $$free GB are free" | \
-	    tee "$${SKIPPED_FILE:-/dev/null}"; exit 0; fi; \
-	$(PYTHON) -m venv --clear $(TORCH_VENV) && \
-	$(TORCH_VENV)/bin/python $(PIP_INSTALL) --no-compile $(TORCH_PACKAGES) && \
-	{ $(TORCH_VENV)/bin/python -m compileall -q -q -j 0 -x '$(COMPILED_LATER)' $(TORCH_VENV)/lib || true; } && \
-	touch $(TORCH_STAMP)
+	@$(call TORCH_ENVIRONMENT,$(TORCH_VENV),$(TORCH_STAMP),$(TORCH_PACKAGES),test-torch)
+
+hf-environment:
+	@$(call TORCH_ENVIRONMENT,$(HF_VENV),$(HF_STAMP),$(HF_PACKAGES),test-frameworks)
+
+test-frameworks: $(STAMP) $(patsubst %,%-environment,$(or $(ONLY),$(FRAMEWORKS)))  ## training code of frameworks
+	@test ! -f $(HF_STAMP) || HF_PYTHON=$$PWD/$(HF_VENV)/bin/python3 \
+	  $(BIN)/python -m pytest -q $(patsubst %,tests/frameworks/%,$(or $(ONLY),$(FRAMEWORKS)))
 
 test-torch: $(STAMP) torch-environment  ## PyTorch's launcher and trials, in an environment of its own
 	@test ! -f $(TORCH_STAMP) || \

@@ -225,6 +225,7 @@ def test_each_suite_has_changes_of_its_own() -> None:
         "fuzz": "the commit that .ci/verified names for it is not in this checkout",
         "torch": DUE,
         "deployments": None,
+        "frameworks": None,
         "installed": None,
         "unprivileged": None,
         "bare": None,

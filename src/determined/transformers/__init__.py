@@ -1,0 +1,5 @@
+"""Training with the Trainer of Hugging Face transformers."""
+
+from determined.transformers._callback import DetCallback
+
+__all__ = ["DetCallback"]

@@ -1,0 +1,92 @@
+"""The checkpoint that a trainer starts from, and the length that a search gives it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any, Dict, Optional
+
+from determined.core._checkpoint_shards import agree
+from determined.core._searcher import Unit, length_of, units_of
+from determined.transformers._transformers import transformers
+
+if TYPE_CHECKING:
+    from determined import core
+
+logger = logging.getLogger("determined.transformers")
+
+STATE_FILE = "trainer_state.json"
+_OF_TRAINING = (STATE_FILE, "optimizer", "scheduler", "scaler", "rng_state")
+"""How the names of files begin that have the place of a training, and not its weights."""
+
+
+class CallbackStates(Dict[str, Any]):
+    """States of callbacks by name, in the trainer's state; one that was not stored is empty.
+
+    The trainer stores those of its callbacks, and expects to find the same ones when it resumes.
+    """
+
+    def __missing__(self, name: str) -> Dict[str, Any]:
+        return {}
+
+
+def fetch(core_context: core.Context, args: Any, uuid: str) -> str:
+    """Fetch a checkpoint into the trainer's output directory; return its path there.
+
+    Of another trial's checkpoint only the model is taken, and training starts at the first step.
+    """
+    metadata = agree(core_context.distributed, lambda: core_context.checkpoint.get_metadata(uuid))[
+        0
+    ]
+    own = trial_id_of(core_context)
+    is_own = metadata.get("trial_id", own) == own
+    steps = int(metadata.get("steps_completed") or 0) if is_own else 0
+    path = os.path.join(args.output_dir, f"checkpoint-{steps}")
+    core_context.checkpoint.download(uuid, path, selector=None if is_own else _is_of_model)
+    if not is_own:
+        logger.info("starting with the model of checkpoint %s of another trial", uuid)
+        if core_context.distributed.local_rank == 0:
+            same = ("train_batch_size", "logging_steps", "eval_steps", "save_steps")
+            state = transformers.TrainerState(**{name: getattr(args, name) for name in same})
+            state.save_to_json(os.path.join(path, STATE_FILE))
+        core_context.distributed.gather_local(None)
+    return path
+
+
+def trial_id_of(core_context: core.Context) -> int:
+    """The id of the trial; 0 off the cluster."""
+    info = core_context.info
+    return info.trial.trial_id if info is not None and info.task_type == "TRIAL" else 0
+
+
+def apply_length(args: Any, searcher: Any) -> None:
+    """Let the trainer train for `searcher.max_length`, if the configuration has it.
+
+    A batch is a step of the trainer.
+
+    Raises:
+        ValueError: the length is counted in records.
+    """
+    length: Optional[int] = length_of(searcher)
+    if length is None:
+        return
+    unit = units_of(searcher)
+    if unit is Unit.RECORDS:
+        raise ValueError(
+            f"searcher.max_length of {length} records cannot be counted by the trainer of "
+            "transformers: use batches or epochs"
+        )
+    before = (args.max_steps, args.num_train_epochs)
+    if unit is Unit.EPOCHS:
+        args.max_steps, args.num_train_epochs = -1, float(length)
+    else:
+        args.max_steps = length
+    if before != (args.max_steps, args.num_train_epochs):
+        text = (
+            "searcher.max_length sets max_steps to %s and num_train_epochs to %s (were %s and %s)"
+        )
+        logger.info(text, args.max_steps, args.num_train_epochs, *before)
+
+
+def _is_of_model(path: str) -> bool:
+    return not os.path.basename(path).startswith(_OF_TRAINING)
