@@ -127,5 +127,6 @@ def test_the_metrics_that_were_reported_are_named_where_the_searchers_was_not(
     for config in (SINGLE, CONFIG):
         other = person.create(config, script)
         said = person.det("e", "wait", other, "--polling-interval", 0.05)
+        assert said.err.startswith("Warning: its trials reported no number as the validation")
         assert "metric 'loss' (searcher.metric), so no checkpoint is the best" in said.err
         assert "; reported were 'accuracy', 'val_error'" in said.err

@@ -27,17 +27,23 @@ _SILENT = """CASE WHEN {row}.state = 'COMPLETED' AND {row}.best_metric IS NULL
                 END"""
 _REPORTED = """
     SELECT string_agg(quote_literal(name), ', ') FROM (
-        SELECT DISTINCT jsonb_object_keys(s.summary_metrics -> 'validation_metrics') AS name
-          FROM (SELECT summary_metrics FROM trials WHERE {which} ORDER BY id LIMIT 10) s
+        SELECT DISTINCT jsonb_object_keys(m.metrics) AS name
+          FROM (SELECT id FROM trials WHERE {which} ORDER BY id LIMIT 10) s,
+               LATERAL (SELECT metrics FROM metrics
+                         WHERE trial_id = s.id AND metric_group = 'validation'
+                         ORDER BY steps DESC LIMIT 1) m
          ORDER BY name LIMIT 8) names WHERE name ~ '^[[:print:]]{{1,100}}$'"""
-"""Names of validation metrics that trials have reported, for whom looks for a wrong one."""
+"""Names of validation metrics that trials have reported, for whom looks for a wrong one.
+
+Of the reports: the summaries follow some seconds later.
+"""
 _SILENT_SEARCH = _SILENT.format(
     row="e", who="its trials", reported=_REPORTED.format(which="experiment_id = e.id")
 )
 _SILENT_TRIAL = _SILENT.format(row="t", who="it", reported=_REPORTED.format(which="id = t.id"))
 _REASONS: dict[ThingWithStory, str] = {
     "experiment": f"""
-        SELECT concat_ws('; ', {SENTENCE}, {_SILENT_SEARCH})
+        SELECT concat_ws('; ', nullif({SENTENCE}, ''), {_SILENT_SEARCH})
           FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER}
     """,
     "trial": f"""
@@ -46,10 +52,11 @@ _REASONS: dict[ThingWithStory, str] = {
           FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {_NUMBER}
     """,
     "allocation": """
-        SELECT concat_ws('; ', cause ->> 'text', exit_reason) FROM allocations WHERE id = $1
+        SELECT concat_ws('; ', cause ->> 'text', nullif(exit_reason, '')) FROM allocations
+         WHERE id = $1
     """,
     "task": """
-        SELECT concat_ws('; ', cause ->> 'text', exit_reason) FROM allocations
+        SELECT concat_ws('; ', cause ->> 'text', nullif(exit_reason, '')) FROM allocations
          WHERE task_id = $1 AND ended_at IS NOT NULL ORDER BY requested_at DESC, id DESC LIMIT 1
     """,
 }
