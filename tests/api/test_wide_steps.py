@@ -148,12 +148,12 @@ async def test_charts_of_long_series_keep_each_of_large_steps(run: Run, last: in
     few = await run.send(
         "GET", f"/trials/time-series?trialIds={run.id}&metricIds=training.loss&maxDatapoints=20"
     )
-    shown = [point["batches"] for point in few["trials"][0]["metrics"][0]["data"]]
-    assert len(shown) <= 20
-    assert {steps[0], last} <= set(shown)
+    batches = [point["batches"] for point in few["trials"][0]["metrics"][0]["data"]]
+    assert len(batches) <= 20
+    assert {steps[0], last} <= set(batches)
     for body in ({}, {"xMin": last - 10}, {"xMax": steps[4]}):
-        wanted = {"trialIds": [run.id], "metrics": [{"group": "training", "name": "loss"}], **body}
-        [chart] = (await run.send("POST", "/ui/v1/series", {**wanted, "buckets": 4000}))["series"]
+        query = {"trialIds": [run.id], "metrics": [{"group": "training", "name": "loss"}], **body}
+        [chart] = (await run.send("POST", "/ui/v1/series", {**query, "buckets": 4000}))["series"]
         low, high = body.get("xMin", 0), body.get("xMax", last)
         assert chart["x"] == [n for n in steps if low <= n <= high]
 

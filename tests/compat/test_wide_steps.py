@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("com
 def test_a_program_reports_and_reads_large_steps(
     client: Client, tmp_path: Path, steps: int
 ) -> None:
-    found = client.script("sdk_wide_steps.py", "admin", PASSWORD, tmp_path, steps)
-    trial_id = found.pop("trial")
-    assert found == {
+    answers = client.script("sdk_wide_steps.py", "admin", PASSWORD, tmp_path, steps)
+    trial_id = answers.pop("trial")
+    assert answers == {
         "training": [steps - 1, steps],
         "validation": [steps],
         "checkpoint": steps,

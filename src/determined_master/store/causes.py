@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from determined_master.domain.task.cause import FailureCause
+
 if TYPE_CHECKING:
     from determined_master.records.stories import ThingWithStory
     from determined_master.store.db import Conn
@@ -28,7 +30,8 @@ MAX_TRIALS = 100
 """Of a larger search that runs, one failed attempt says little."""
 
 _OPEN = "('ACTIVE', 'PAUSED')"
-_NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,8}$' THEN $1::int END"
+NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,17}$' THEN $1::bigint END"
+"""The number that a text is, for an index; null for other texts, which are the id of nothing."""
 _LATEST = """
     SELECT a.cause, a.task_id, a.id AS allocation_id, t.id AS trial_id
       FROM {source} JOIN tasks k ON k.trial_id = t.id JOIN allocations a ON a.task_id = k.id
@@ -37,17 +40,17 @@ _LATEST = """
 _CAUSES: dict[ThingWithStory, str] = {
     "experiment": f"""
         (SELECT failed.cause, failed.task_id, '' AS allocation_id, failed.id AS trial_id
-           FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER} AND failed.cause IS NOT NULL)
+           FROM experiments e {FAILED_TRIAL} WHERE e.id = {NUMBER} AND failed.cause IS NOT NULL)
         UNION ALL ({
         _LATEST.format(
             source="trials t JOIN experiments e ON e.id = t.experiment_id",
-            which=f'''e.id = {_NUMBER} AND e.num_trials <= {MAX_TRIALS} AND e.state IN {_OPEN}
+            which=f'''e.id = {NUMBER} AND e.num_trials <= {MAX_TRIALS} AND e.state IN {_OPEN}
                       AND t.state IN ('ACTIVE', 'PAUSED', 'ERROR')''',
         )
     }) LIMIT 1
     """,
     "trial": _LATEST.format(
-        source="trials t", which=f"t.id = {_NUMBER} AND t.state NOT IN ('COMPLETED', 'CANCELED')"
+        source="trials t", which=f"t.id = {NUMBER} AND t.state NOT IN ('COMPLETED', 'CANCELED')"
     ),
     "allocation": """
         SELECT cause, task_id, id AS allocation_id, NULL::int AS trial_id FROM allocations
@@ -61,18 +64,10 @@ _CAUSES: dict[ThingWithStory, str] = {
 }
 
 
-class StoredCause(msgspec.Struct, frozen=True, kw_only=True):
+class StoredCause(FailureCause, frozen=True, kw_only=True):
     """Why the latest attempt failed, and whose it was."""
 
     text: str
-    kind: str = ""
-    type: str = ""
-    message: str = ""
-    file: str = ""
-    line: int = 0
-    log_position: int = 0
-    rank: int = 0
-    exit_code: int | None = None
     task_id: str = ""
     allocation_id: str = ""
     trial_id: int = 0

@@ -76,8 +76,8 @@ class TorchBatchProcessorContext(_PyTorchReducerContext):
         Args:
             warned_types: types already warned about; this adds to it.
         """
-        known = self._warned_types if warned_types is None else warned_types
-        return _batches.to_device(data, self.device, known)
+        types = self._warned_types if warned_types is None else warned_types
+        return _batches.to_device(data, self.device, types)
 
     def get_tensorboard_path(self) -> pathlib.Path:
         """The directory for TensorBoard files."""

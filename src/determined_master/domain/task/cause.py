@@ -59,8 +59,8 @@ def plain(text: str, most: int) -> str:
 
     Line feeds stay. At most `most` characters, the last of which is then an ellipsis.
     """
-    shown = "".join(map(_visible, _STYLE.sub("", text[: 4 * most])))
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    visible = "".join(map(_visible, _STYLE.sub("", text[: 4 * most])))
+    return visible if len(visible) <= most else f"{visible[: most - 1]}…"
 
 
 def sentence(cause: FailureCause) -> str:

@@ -25,16 +25,16 @@ from determined_master.domain.task.cause import (
 MAX_LAST_LINES = 20
 """Of stderr, where there is no traceback; and lines that may follow one that ended the program."""
 KILLED = ("SIGKILL", "SIGTERM")
-"""Signals that come from outside: what the program has raised before is not their cause."""
+"""Signals of others: an exception that the program raised before is not the cause."""
 
 _HEADER = "Traceback (most recent call last):"
 _FRAME = re.compile(r'\s+File "(.{1,4096}?)", line (\d{1,9})(?:, in .*)?\s*')
-_RAISED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?)*)(?::\s?(.*))?")
+_RAISED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_<]\w*>?){0,15})(?::\s?(.*))?")
 _NOT_COMPILED = re.compile(r"(?:Syntax|Indentation|Tab)Error: ")
-_GROUP = re.compile(r"(?:\s*[|+] ?)+")
+_GROUP = re.compile(r"(?:\s*[|+] ?){1,40}")
 """The margin of an exception group."""
 _WORK_DIRECTORIES = ("/run/determined/workdir/", "/run/workdir/")
-_IN_WORK_DIRECTORY = re.compile(r"/[^\s'\":]{0,300}/run/(?:determined/)?workdir/")
+_IN_WORK_DIRECTORY = re.compile(r"(?:/[^\s'\":/]{1,100}){0,12}/run/(?:determined/)?workdir/")
 _OF_OTHERS = (
     "/site-packages/",
     "/dist-packages/",
@@ -190,4 +190,5 @@ def _is_of_program(text: str) -> bool:
 
 def _bounded(texts: Sequence[str]) -> str:
     """The lines, the last ones where all are too long; paths as the user knows them."""
-    return plain(_IN_WORK_DIRECTORY.sub("", "\n".join(texts))[-MAX_MESSAGE:], MAX_MESSAGE)
+    end = "\n".join(texts)[-2 * MAX_MESSAGE :]
+    return plain(_IN_WORK_DIRECTORY.sub("", end)[-MAX_MESSAGE:], MAX_MESSAGE)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from determined_master.records.stories import ThingWithStory
-from determined_master.store.causes import CAUSE_OF_TRIAL, FAILED_TRIAL, SENTENCE
+from determined_master.store.causes import CAUSE_OF_TRIAL, FAILED_TRIAL, NUMBER, SENTENCE
 from determined_master.store.db import Conn
 
-_NUMBER = "CASE WHEN $1 ~ '^[1-9][0-9]{0,17}$' THEN $1::bigint END"
-"""The number that a text is, for an index; null for other texts, which are the id of nothing."""
 _EXISTS: dict[ThingWithStory, str] = {
-    "experiment": f"SELECT EXISTS (SELECT FROM experiments WHERE id = {_NUMBER})",
-    "trial": f"SELECT EXISTS (SELECT FROM trials WHERE id = {_NUMBER})",
+    "experiment": f"SELECT EXISTS (SELECT FROM experiments WHERE id = {NUMBER})",
+    "trial": f"SELECT EXISTS (SELECT FROM trials WHERE id = {NUMBER})",
     "allocation": "SELECT EXISTS (SELECT FROM allocations WHERE id = $1)",
     "task": "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)",
 }
@@ -44,12 +42,12 @@ _SILENT_TRIAL = _SILENT.format(row="t", who="it", reported=_REPORTED.format(whic
 _REASONS: dict[ThingWithStory, str] = {
     "experiment": f"""
         SELECT concat_ws('; ', nullif({SENTENCE}, ''), {_SILENT_SEARCH})
-          FROM experiments e {FAILED_TRIAL} WHERE e.id = {_NUMBER}
+          FROM experiments e {FAILED_TRIAL} WHERE e.id = {NUMBER}
     """,
     "trial": f"""
         SELECT concat_ws('; ', CASE WHEN t.state = 'ERROR' THEN {CAUSE_OF_TRIAL} ->> 'text' END,
                nullif(t.reason, ''), {_SILENT_TRIAL})
-          FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {_NUMBER}
+          FROM trials t JOIN experiments e ON e.id = t.experiment_id WHERE t.id = {NUMBER}
     """,
     "allocation": """
         SELECT concat_ws('; ', cause ->> 'text', nullif(exit_reason, '')) FROM allocations
@@ -71,15 +69,15 @@ async def list_config_changes(conn: Conn, kind: ThingWithStory, id: str) -> list
     """Keys that others have set in the configuration of an experiment, or of a trial's."""
     if kind not in ("experiment", "trial"):
         return []
-    own = f"(SELECT experiment_id FROM trials WHERE id = {_NUMBER})"
-    number = _NUMBER if kind == "experiment" else own
+    own = f"(SELECT experiment_id FROM trials WHERE id = {NUMBER})"
+    number = NUMBER if kind == "experiment" else own
     query = f"SELECT config_changes FROM experiments WHERE id = {number}"
     return list(await conn.fetchval(query, id) or ())
 
 
 async def is_greater_better(conn: Conn, experiment_id: str) -> bool:
     """Whether a search wants a great metric: events then have its negative."""
-    query = f"SELECT NOT smaller_is_better FROM experiments WHERE id = {_NUMBER}"
+    query = f"SELECT NOT smaller_is_better FROM experiments WHERE id = {NUMBER}"
     return bool(await conn.fetchval(query, experiment_id))
 
 

@@ -26,8 +26,8 @@ _FAILED_TASKS = """
            k.job_id::text AS job_id, coalesce(g.project_id, 0) AS project_id,
            coalesce(i.workspace_id, g.workspace_id, 0) AS workspace_id, a.pool,
            k.started_at, k.ended_at,
-           concat_ws('; ', a.cause ->> 'text', coalesce(nullif(g.reason, ''), a.exit_error))
-               AS reason
+           concat_ws('; ', a.cause ->> 'text',
+               coalesce(nullif(g.reason, ''), nullif(a.exit_error, ''))) AS reason
       FROM tasks k
       JOIN LATERAL (SELECT pool, exit_error, cause FROM allocations a WHERE a.task_id = k.id
                      ORDER BY requested_at DESC, id DESC LIMIT 1) a ON true
