@@ -59,6 +59,36 @@ async def test_nested_values_and_what_is_no_finite_number_are_kept_as_they_are(
     }
 
 
+async def test_a_summary_keeps_the_finite_numbers_of_a_metric_that_changes_its_type(
+    admin: Client, trial: int
+) -> None:
+    for steps, value in enumerate((3, "NaN", "diverged", 1.0, None, "-Infinity"), 1):
+        assert (await post(admin, trial, steps, {"loss": value}))[0] == 200
+    shown = (await admin("GET", f"/api/v1/trials/{trial}")).json()["trial"]
+    assert shown["summaryMetrics"]["validation_metrics"]["loss"] == {
+        "count": 2,
+        "last": "-Infinity",
+        "max": 3,
+        "mean": 2.0,
+        "min": 1.0,
+        "others": 4,
+        "sum": 4.0,
+        "type": "number",
+    }
+
+
+@pytest.mark.parametrize("large", [10**308, 1e308])
+async def test_numbers_whose_sum_is_beyond_all_numbers_stop_no_summary(
+    admin: Client, trial: int, large: float
+) -> None:
+    for steps, value in enumerate((large, large, 0.5), 1):
+        assert (await post(admin, trial, steps, {"loss": value, "accuracy": 0.5}))[0] == 200
+    shown = (await admin("GET", f"/api/v1/trials/{trial}")).json()["trial"]
+    figures = shown["summaryMetrics"]["validation_metrics"]
+    assert (figures["loss"]["sum"], figures["loss"]["count"]) == ("Infinity", 3)
+    assert (figures["loss"]["min"], figures["accuracy"]["mean"]) == (0.5, 0.5)
+
+
 @pytest.mark.slow
 async def test_a_report_of_very_many_values_is_refused_and_the_limit_is_named(
     admin: Client, trial: int

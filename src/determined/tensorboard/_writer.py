@@ -37,7 +37,7 @@ class EventFileWriter(MetricWriter):
         self._file = EventFile(directory)
 
     def add_scalar(self, name: str, value: Any, step: int) -> None:
-        self._file.add_scalar(name, float(value), step, time.time())
+        self._file.add_scalar(name, float(value), int(step), time.time())
 
     def reset(self) -> None:
         self._file.close()

@@ -67,6 +67,10 @@ def test_figures_that_an_earlier_version_lost_begin_again() -> None:
     assert (figures["count"], figures["mean"], figures["others"]) == (2, 3.0, 5)
 
 
-def test_a_sum_may_leave_the_range_of_numbers() -> None:
-    figures = summary_of(1e308, 1e308, -1e308)
-    assert (figures["count"], figures["max"], figures["min"]) == (3, 1e308, -1e308)
+@pytest.mark.parametrize("large", [1e308, int(1e308)])
+@pytest.mark.parametrize("last", [-1e308, 0.5, 1])
+def test_a_sum_may_leave_the_range_of_numbers(large: float, last: float) -> None:
+    figures = summary_of(large, large, last)
+    assert (figures["count"], figures["max"], figures["min"]) == (3, large, last)
+    assert (figures["sum"], figures["mean"]) == ("Infinity", "Infinity")
+    assert (figures["last"], figures.get("others", 0)) == (last, 0)

@@ -6,10 +6,12 @@ import os
 import pathlib
 import struct
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from determined.tensorboard import (
@@ -42,6 +44,58 @@ def test_a_scalar_is_an_event_message() -> None:
     assert scalar_event("t", 0.5, 300, 1.0).hex() == (
         "09" + struct.pack("<d", 1.0).hex() + "10ac02" + "2a0a0a080a0174" + "15" + "0000003f"
     )
+
+
+def events(file: pathlib.Path) -> Iterator[bytes]:
+    """The messages of an event file, read by the format's own description."""
+    content = file.read_bytes()
+    at = 0
+    while at < len(content):
+        (length,) = struct.unpack_from("<Q", content, at)
+        yield content[at + 12 : at + 12 + length]
+        at += 12 + length + 4
+    assert at == len(content)
+
+
+def number_at(message: bytes, at: int) -> tuple[int, int]:
+    """A varint of at most ten bytes, and where the next field begins."""
+    value = 0
+    for place in range(10):
+        byte = message[at + place]
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, at + place + 1
+    raise AssertionError("a varint of more than ten bytes")
+
+
+def step_of(message: bytes) -> int | None:
+    """Field 2 of an event, an int64; None where it is absent."""
+    at, step = 0, None
+    while at < len(message):
+        key, at = number_at(message, at)
+        field, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = number_at(message, at)
+            step = value if field == 2 else step
+        elif kind == 2:
+            length, at = number_at(message, at)
+            at += length
+        else:
+            at += {1: 8, 5: 4}[kind]
+    return step
+
+
+@pytest.mark.parametrize("step", [0, 127, 128, 2**31 - 1, 2**31, 2**32 + 7, 2**53 - 1])
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_a_file_has_steps_of_64_bits(tmp_path: pathlib.Path, step: int, kind: Any) -> None:
+    writer = BatchMetricWriter(EventFileWriter(tmp_path))
+    writer.on_train_step_end(kind(step), {"loss": 1.0})
+    writer.on_validation_step_end(kind(step), {"acc": np.float32(0.5)})
+    writer.writer.reset()
+    (file,) = tmp_path.iterdir()
+    version, *scalars = events(file)
+    assert step_of(version) is None
+    assert [step_of(message) for message in scalars] == [step, step]
 
 
 def test_a_number_beyond_a_float_becomes_infinite() -> None:

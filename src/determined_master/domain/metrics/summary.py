@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}")
 
 _PLAIN = (float, int)
+_MAX_FLOAT = sys.float_info.max
 
 Summary = dict[str, dict[str, dict[str, Any]]]
 
@@ -70,8 +72,8 @@ def add_report(summary: Summary, group: str, metrics: Mapping[str, Any]) -> None
             (kind is float or kind is int)
             and before is not None
             and type(before.get("sum")) in _PLAIN
+            and _add_plain(before, value)
         ):
-            _add_plain(before, value)
             continue
         figures[name] = _with_value(before or {}, value)
 
@@ -87,10 +89,19 @@ def kind_of(value: Any) -> str:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
-def _add_plain(figures: dict[str, Any], value: float) -> None:
-    """Add a finite number to figures with a finite sum, in place: the common case."""
+def _add_plain(figures: dict[str, Any], value: float) -> bool:
+    """Add a finite number to figures with a finite sum, in place: the common case.
+
+    Returns:
+        False, and nothing is added, where the sum leaves the range of floating-point numbers.
+    """
+    try:
+        total = figures["sum"] + value
+    except OverflowError:  # a fraction and a whole number beyond that range
+        return False
+    if not -_MAX_FLOAT <= total <= _MAX_FLOAT:
+        return False
     count = figures["count"] + 1
-    total = figures["sum"] + value
     figures["count"] = count
     figures["last"] = value
     figures["type"] = "number"
@@ -100,6 +111,7 @@ def _add_plain(figures: dict[str, Any], value: float) -> None:
         figures["max"] = value
     if value < figures["min"]:
         figures["min"] = value
+    return True
 
 
 def _with_value(before: Mapping[str, Any], value: Any) -> dict[str, Any]:
