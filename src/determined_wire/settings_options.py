@@ -111,7 +111,7 @@ def _options_of(cls: type[msgspec.Struct], path: tuple[str, ...]) -> Iterator[Op
         elif isinstance(inner, inspect.StructType):
             yield from options(inner.cls, here)
         else:
-            yield Option(here, inner, defined.type, _default(field), doc, extra)
+            yield Option(here, inner, defined.type, default_of(field), doc, extra)
 
 
 @functools.cache
@@ -146,7 +146,8 @@ def without_none(type_: inspect.Type) -> inspect.Type:
     return others[0] if len(others) == 1 else type_
 
 
-def _default(field: inspect.Field) -> Any:
+def default_of(field: inspect.Field) -> Any:
+    """Return the default of a field; None where there is none."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     if field.default_factory is not msgspec.NODEFAULT:

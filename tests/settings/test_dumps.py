@@ -83,3 +83,26 @@ def test_a_dump_in_the_form_of_0_38_1_is_read(tmp_path: Path) -> None:
     old["port"] = "8080"
     old["security"]["default_task"] |= {"id": 0, "user_id": 0}
     assert shown(tmp_path, json.dumps(old)) == dump
+
+
+def test_a_dump_names_the_secrets_that_it_does_not_have(tmp_path: Path) -> None:
+    provider = {"type": "aws", "image_id": "ami-1", "ssh_key_name": "key"}
+    provider["agent_config_file_contents"] = {"label": "a"}
+    text = {
+        "webhooks": {"signing_key": "secret"},
+        "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "secret"},
+        "resource_pools": [{"pool_name": "default", "provider": provider}],
+    }
+    dump = json.dumps(shown(tmp_path, json.dumps(text)))
+    assert '"secret"' not in dump
+    (tmp_path / "master.yaml").write_text(dump)
+    line = ["--config-file", str(tmp_path / "master.yaml")]
+    warnings = load(line, {"HOME": str(tmp_path)}, is_root=False).warnings
+    masked = [
+        w for w in warnings if w.endswith("for a secret that was not shown: write the secret")
+    ]
+    assert [warning.partition(":")[0] for warning in masked] == [
+        "root.checkpoint_storage.secret_key",
+        "root.resource_pools[0].provider.agent_config_file_contents.label",
+        "root.webhooks.signing_key",
+    ]

@@ -63,7 +63,7 @@ task_container_defaults: {kubernetes: {max_slots_per_pod: 2}}
     assert isinstance(manager, KubernetesManager)
     assert manager.max_slots_per_pod == 2
     [problem] = errors(tmp_path, text.replace("kubernetes}", f"{SIMPLE[6:]}}}", 1))
-    assert problem.startswith("root.resource_manager.max_slots_per_pod: is set, and")
+    assert problem.startswith("root.resource_manager.max_slots_per_pod: is 4, and")
 
 
 KUEUE = "resource_pools: [{pool_name: default, scheduler: {type: kueue, queue_name: lab}}]"

@@ -18,6 +18,7 @@ from determined_master.settings.managers import check_managers
 from determined_master.settings.pools import ResourceManager
 from determined_master.settings.reader import Duration
 from determined_master.settings.storage import check_storage
+from determined_wire.masking import MASK
 
 if TYPE_CHECKING:
     from determined_master.settings.master import Settings
@@ -65,6 +66,7 @@ def upgrade(tree: dict[str, Any], report: ProblemReport) -> None:
     _read_dump(tree)
     _drop_elastic(tree, report)
     _warn_of_unused(tree, report)
+    _warn_of_masks(tree, "root", report)
 
 
 def _upgrade_pools(tree: dict[str, Any], report: ProblemReport) -> None:
@@ -111,6 +113,18 @@ def _warn_of_unused(tree: dict[str, Any], report: ProblemReport) -> None:
             value = value.get(key) if isinstance(value, dict) else None
         if value:
             report.warn(f"root.{'.'.join(path)}", f"has no effect: {text}")
+
+
+def _warn_of_masks(value: Any, at: str, report: ProblemReport) -> None:
+    """Warn of secrets in what `det master config` printed: it shows none."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _warn_of_masks(inner, f"{at}.{key}", report)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            _warn_of_masks(inner, f"{at}[{number}]", report)
+    elif value == MASK:
+        report.warn(at, f'"{MASK}" stands for a secret that was not shown: write the secret')
 
 
 def check(settings: Settings, report: ProblemReport) -> None:

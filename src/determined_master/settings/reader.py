@@ -98,6 +98,8 @@ def show(value: Any, type_: inspect.Type | None = None) -> Any:
     """Plain JSON values of a struct, secrets masked."""
     extra = unwrap(type_)[2] if type_ is not None else _NO_META
     if extra.get("is_secret"):
+        if isinstance(value, Mapping):
+            return dict.fromkeys(value, MASK)
         return MASK if value else value
     if shown_by := extra.get("shown"):
         return shown_by(value)

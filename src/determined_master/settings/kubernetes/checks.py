@@ -133,10 +133,10 @@ def _check_pods(
     if manager.max_slots_per_pod is None and elsewhere is None:
         if not report.has_problem_at(at):
             report.problem(at, "must say how many slots one pod may have; 0 for none")
-    elif manager.max_slots_per_pod is not None and elsewhere is not None:
+    elif elsewhere is not None and manager.max_slots_per_pod not in (None, elsewhere):
         text = (
-            "is set, and task_container_defaults.kubernetes.max_slots_per_pod is set too: "
-            "remove one of them"
+            f"is {manager.max_slots_per_pod}, and task_container_defaults.kubernetes."
+            f"max_slots_per_pod is {elsewhere}: remove one of them"
         )
         report.problem(at, text)
 
