@@ -87,13 +87,13 @@ def test_the_checkpoints_of_a_trial_come_best_first(
     served.routes[route] = (200, canned.page("checkpoints", canned.CHECKPOINT))
     trial = cluster.get_trial(11)
     trial.list_checkpoints()
-    trial.top_checkpoint("acc")
+    trial.top_checkpoint("loss")
     trial.select_checkpoint(latest=True)
     all_of_them, best, latest = (call.query for call in served.made(*route))
     assert all_of_them["sortByAttr"] == ["SORT_BY_SEARCHER_METRIC"]
     assert "orderBy" not in all_of_them  # the master knows which end is best
     assert "states" not in all_of_them
-    assert (best["sortByMetric"], best["orderBy"]) == (["acc"], ["ORDER_BY_DESC"])
+    assert (best["sortByMetric"], best["orderBy"]) == (["loss"], ["ORDER_BY_DESC"])
     assert best["states"] == ["STATE_COMPLETED", "STATE_PARTIALLY_DELETED"]
     assert latest["sortByAttr"] == ["SORT_BY_BATCH_NUMBER"]
 

@@ -23,7 +23,10 @@ from determined_master.services.containers.interactive_specs import (
 )
 
 RUN_DIR = "/run/determined"
-TOOLS = ("jupyterlab==4.4.*", "tensorboard==2.20.*", "setuptools<81", "obstore>=0.8")
+TOOLS = (
+    *("jupyterlab==4.4.*", "pandas", "tensorboard==2.20.*"),
+    *("obstore>=0.8", "ruamel.yaml", "setuptools<81"),
+)
 END_S = 30.0
 
 
@@ -38,7 +41,7 @@ def tools() -> str:
 
 def install_tools() -> str:
     """That interpreter, installed once. Raises NotInstalled: the packages cannot be had here."""
-    probe = ["-c", "import jupyterlab, ipykernel, tensorboard, obstore"]
+    probe = ["-c", "import jupyterlab, ipykernel, pandas, tensorboard, obstore"]
     return str(environment("tools", TOOLS, probe))
 
 

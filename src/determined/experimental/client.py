@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 from determined.common.experimental.checkpoint import Checkpoint as Checkpoint
 from determined.common.experimental.checkpoint import DownloadMode as DownloadMode
 from determined.common.experimental.determined import Determined as Determined
+from determined.common.experimental.drawn import DrawnList, Reports
 from determined.common.experimental.enums import CheckpointSortBy as CheckpointSortBy
 from determined.common.experimental.enums import CheckpointState as CheckpointState
 from determined.common.experimental.enums import ExperimentSortBy as ExperimentSortBy
@@ -81,7 +82,7 @@ def list_experiments(
     states: Optional[List[ExperimentState]] = None,
     name: Optional[str] = None,
     project_id: Optional[int] = None,
-) -> List[Experiment]:
+) -> DrawnList[Experiment]:
     """See `Determined.list_experiments`."""
     return _session().list_experiments(
         sort_by, order_by, experiment_ids, labels, users, states, name, project_id
@@ -179,7 +180,7 @@ def get_models(
     order_by: OrderBy = OrderBy.ASCENDING,
     name: str = "",
     description: str = "",
-) -> List[Model]:
+) -> DrawnList[Model]:
     """The older name of `list_models`."""
     return _session().list_models(sort_by, order_by, name, description)
 
@@ -192,7 +193,7 @@ def list_models(
     model_id: Optional[int] = None,
     workspace_names: Optional[List[str]] = None,
     workspace_ids: Optional[List[int]] = None,
-) -> List[Model]:
+) -> DrawnList[Model]:
     """See `Determined.list_models`."""
     return _session().list_models(
         sort_by, order_by, name, description, model_id, workspace_names, workspace_ids
@@ -219,22 +220,22 @@ def remove_oauth_client(client_id: str) -> None:
     _session().remove_oauth_client(client_id)
 
 
-def stream_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:
+def stream_trials_metrics(trial_ids: List[int], group: str) -> Reports[TrialMetrics]:
     """The older name of `iter_trials_metrics`."""
     return _session().iter_trials_metrics(trial_ids, group)
 
 
-def iter_trials_metrics(trial_ids: List[int], group: str) -> Iterable[TrialMetrics]:
+def iter_trials_metrics(trial_ids: List[int], group: str) -> Reports[TrialMetrics]:
     """See `Determined.iter_trials_metrics`."""
     return _session().iter_trials_metrics(trial_ids, group)
 
 
-def stream_trials_training_metrics(trial_ids: List[int]) -> Iterable[TrainingMetrics]:
+def stream_trials_training_metrics(trial_ids: List[int]) -> Reports[TrainingMetrics]:
     """See `Determined.stream_trials_training_metrics`."""
     return _session().stream_trials_training_metrics(trial_ids)
 
 
-def stream_trials_validation_metrics(trial_ids: List[int]) -> Iterable[ValidationMetrics]:
+def stream_trials_validation_metrics(trial_ids: List[int]) -> Reports[ValidationMetrics]:
     """See `Determined.stream_trials_validation_metrics`."""
     return _session().stream_trials_validation_metrics(trial_ids)
 

@@ -12,7 +12,7 @@ from tests.cli.conftest import Det
 from tests.cli.fake_master import FakeMaster
 
 from determined.cli import main
-from determined.cli.output import progress
+from determined.common import progress
 from determined.common.api import UnauthSession
 
 

@@ -8,7 +8,7 @@ import threading
 from typing import Callable, Iterator, Optional
 
 from determined.cli.declare import flag
-from determined.cli.output import progress
+from determined.common import progress
 
 BytesMoved = Callable[[int], None]
 _BAR_AND_TIMES = 50

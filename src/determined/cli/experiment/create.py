@@ -21,9 +21,9 @@ from determined.cli.checkpoint import transfers
 from determined.cli.config import config_file
 from determined.cli.experiment import test_mode
 from determined.cli.experiment.commands import first_trial, task_of_trial
-from determined.cli.output import progress, show
+from determined.cli.output import show
 from determined.cli.trial import story
-from determined.common import config_text, submit
+from determined.common import config_text, progress, submit
 from determined.common.api import BaseSession, Session, states
 from determined.common.api import errors as api_errors
 

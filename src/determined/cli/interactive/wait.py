@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from determined.cli import declare, errors, log_stream
 from determined.cli.interactive.kinds import TaskKind
-from determined.cli.output import progress, show
+from determined.cli.output import show
+from determined.common import progress
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
 

@@ -14,7 +14,7 @@ from determined import errors
 from determined.common import storage
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
-from determined.common.experimental import archive, metrics
+from determined.common.experimental import archive, drawn, metrics
 from determined.common.experimental.enums import CheckpointSortBy as CheckpointSortBy
 from determined.common.experimental.enums import CheckpointState, OrderBy
 
@@ -62,7 +62,7 @@ class CheckpointTrainingMetadata:
     validation_metrics: Dict[str, Any]
 
 
-class Checkpoint:
+class Checkpoint(drawn.Drawn):
     """A checkpoint by its UUID. `reload` and the calls that return checkpoints set its attributes.
 
     `resources` maps each file to its size in bytes, and directories (ending in `/`) to 0.
@@ -183,6 +183,20 @@ class Checkpoint:
                 f"the configuration of checkpoint {self.uuid} has no Pachyderm commit"
             )
         return str(commit)
+
+    def _row(self) -> drawn.Row:
+        row: drawn.Row = {"uuid": self.uuid}
+        if self.state is not None:
+            row.update(state=self.state.name, report_time=self.report_time)
+            row["steps_completed"] = (self.metadata or {}).get("steps_completed")
+            row["bytes"] = sum((self.resources or {}).values())
+        if self.training is not None:
+            row["experiment_id"] = self.training.experiment_id
+            row["trial_id"] = self.training.trial_id
+            validation = self.training.validation_metrics
+            row.update(drawn.flat("validation", validation.get("avgMetrics")))
+            row.update(drawn.flat("hparams", self.training.hparams))
+        return row
 
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self.task_id = body.get("taskId")

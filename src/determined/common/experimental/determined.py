@@ -8,7 +8,15 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from determined.common import config_text, context, submit, text_file
 from determined.common.api import authentication, certs, errors
-from determined.common.experimental import checkpoint, experiment, lists, metrics, registry, trial
+from determined.common.experimental import (
+    checkpoint,
+    drawn,
+    experiment,
+    lists,
+    metrics,
+    registry,
+    trial,
+)
 from determined.common.experimental import user as users
 from determined.common.experimental import workspace as workspaces
 from determined.common.experimental.enums import ExperimentSortBy, ExperimentState, OrderBy
@@ -124,7 +132,7 @@ class Determined(registry.Registry):
         return self._experiment({**body["experiment"], "config": body.get("config")})
 
     def get_experiment(self, experiment_id: int) -> experiment.Experiment:
-        found = experiment.Experiment(experiment_id, self._session)
+        found = experiment.Experiment(_number("experiment", experiment_id), self._session)
         found.reload()
         return found
 
@@ -138,7 +146,7 @@ class Determined(registry.Registry):
         states: Optional[List[ExperimentState]] = None,
         name: Optional[str] = None,
         project_id: Optional[int] = None,
-    ) -> List[experiment.Experiment]:
+    ) -> drawn.DrawnList[experiment.Experiment]:
         """The experiments that match all filters."""
         params = {
             "sortBy": sort_by.value if sort_by else None,
@@ -151,10 +159,10 @@ class Determined(registry.Registry):
             "projectId": project_id,
         }
         found = lists.iterate(self._session, "/api/v1/experiments", "experiments", params)
-        return [self._experiment(body) for body in found]
+        return drawn.DrawnList(self._experiment(body) for body in found)
 
     def get_trial(self, trial_id: int) -> trial.Trial:
-        found = trial.Trial(trial_id, self._session)
+        found = trial.Trial(_number("trial", trial_id), self._session)
         found.reload()
         return found
 
@@ -184,25 +192,25 @@ class Determined(registry.Registry):
 
     def iter_trials_metrics(
         self, trial_ids: Sequence[int], group: str
-    ) -> Iterable[metrics.TrialMetrics]:
+    ) -> drawn.Reports[metrics.TrialMetrics]:
         """All reports of trials in one group."""
         return metrics.iterate(self._session, trial_ids, group)
 
     def stream_trials_metrics(
         self, trial_ids: Sequence[int], group: str
-    ) -> Iterable[metrics.TrialMetrics]:
+    ) -> drawn.Reports[metrics.TrialMetrics]:
         """The older name of `iter_trials_metrics`."""
         return self.iter_trials_metrics(trial_ids, group)
 
     def stream_trials_training_metrics(
         self, trial_ids: Sequence[int]
-    ) -> Iterable[metrics.TrainingMetrics]:
+    ) -> drawn.Reports[metrics.TrainingMetrics]:
         """All training reports of trials."""
         return metrics.iterate_training(self._session, trial_ids)
 
     def stream_trials_validation_metrics(
         self, trial_ids: Sequence[int]
-    ) -> Iterable[metrics.ValidationMetrics]:
+    ) -> drawn.Reports[metrics.ValidationMetrics]:
         """All validation reports of trials."""
         return metrics.iterate_validation(self._session, trial_ids)
 
@@ -232,6 +240,16 @@ class Determined(registry.Registry):
         found = workspaces.Workspace(self._session, body["id"])
         found._hydrate(body)
         return found
+
+
+def _number(kind: str, value: Any) -> int:
+    """Raises ValueError: it is not the id of such a thing."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the id of {'an' if kind[0] in 'aeiou' else 'a'} {kind} is a number, not {value!r}"
+        ) from None
 
 
 def _no_oauth() -> EnterpriseOnlyError:

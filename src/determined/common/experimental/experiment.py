@@ -8,10 +8,10 @@ import pathlib
 import time
 from typing import Any, Dict, Iterator, List, Optional, Set, Union
 
-from determined.common import reasons
+from determined.common import progress, reasons
 from determined.common.api import BaseSession
 from determined.common.api import errors as api_errors
-from determined.common.experimental import checkpoint, lists, trial
+from determined.common.experimental import checkpoint, drawn, lists, trial
 from determined.common.experimental.enums import (
     CheckpointSortBy,
     ExperimentState,
@@ -27,7 +27,7 @@ ExperimentOrderBy = OrderBy
 """The older name."""
 
 
-class Experiment:
+class Experiment(drawn.Drawn):
     """An experiment by its id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, experiment_id: int, session: BaseSession) -> None:
@@ -169,12 +169,12 @@ class Experiment:
 
     def list_trials(
         self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASCENDING
-    ) -> List[trial.Trial]:
-        return list(self.iter_trials(sort_by, order_by))
+    ) -> drawn.DrawnList[trial.Trial]:
+        return drawn.DrawnList(self.iter_trials(sort_by, order_by))
 
     def get_trials(
         self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASCENDING
-    ) -> List[trial.Trial]:
+    ) -> drawn.DrawnList[trial.Trial]:
         """The older name of `list_trials`."""
         return self.list_trials(sort_by, order_by)
 
@@ -195,9 +195,15 @@ class Experiment:
     def wait(self, interval: float = 5.0) -> ExperimentState:
         """Wait until it ends, even across a restart of the master; return its state.
 
+        A terminal and a notebook show its progress.
+
         Raises:
             ValueError: it is paused.
         """
+        with progress.progress_bar(f"experiment {self.id}") as show:
+            return self._wait(interval, show)
+
+    def _wait(self, interval: float, show: progress.ProgressCallback) -> ExperimentState:
         away_since_s: Optional[float] = None
         while True:
             try:
@@ -214,6 +220,10 @@ class Experiment:
                 raise ValueError(
                     f"experiment {self.id} is PAUSED: activate it to wait for its end"
                 )
+            if away_since_s is not None:
+                show(self.progress or 0.0, "waits for the master")
+            elif self.state is not None:
+                show(self.progress or 0.0, self.state.name)
             time.sleep(interval)
 
     def reason(self) -> str:
@@ -225,14 +235,18 @@ class Experiment:
         sort_by: Optional[Union[str, CheckpointSortBy]] = None,
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
-    ) -> List[checkpoint.Checkpoint]:
-        """Its complete checkpoints; by default sorted by the searcher's metric, the best first."""
+    ) -> drawn.DrawnList[checkpoint.Checkpoint]:
+        """Its complete checkpoints; by default sorted by the searcher's metric, the best first.
+
+        Raises:
+            ValueError: none of them has the metric of `sort_by`.
+        """
         if sort_by is None:
             sort_by, order_by = CheckpointSortBy.SEARCHER_METRIC, self._best_first(order_by)
         path = f"{self._path()}/checkpoints"
         states = ["STATE_COMPLETED"]
         found = lists.checkpoints(self._session, path, sort_by, order_by, max_results, states)
-        return [trial._checkpoint(self._session, body) for body in found]
+        return drawn.DrawnList(trial._checkpoint(self._session, body) for body in found)
 
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
@@ -269,6 +283,17 @@ class Experiment:
 
     def _path(self) -> str:
         return f"/api/v1/experiments/{self.id}"
+
+    def _address(self) -> str:
+        return f"{self._session.master}/det/experiments/{self.id}"
+
+    def _row(self) -> drawn.Row:
+        row: drawn.Row = {"id": self.id}
+        if self.state is not None:
+            row.update(name=self.name, state=self.state.name, progress=self.progress)
+            row.update(labels=", ".join(sorted(self.labels or ())), description=self.description)
+            row.update(project_id=self.project_id, archived=self.archived)
+        return row
 
     def _act(self, action: str) -> None:
         self._session.post(f"{self._path()}/{action}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Union
 
 from determined.common.api import BaseSession
 from determined.common.api.errors import BadResponseException
@@ -71,7 +72,7 @@ def checkpoints(
 
     Raises:
         InvalidArguments: `sort_by` is a metric and `order_by` is missing.
-        ValueError: `sort_by` has another type.
+        ValueError: `sort_by` has another type, or is a metric that no checkpoint has.
     """
     if sort_by is not None and not isinstance(sort_by, (str, CheckpointSortBy)):
         raise ValueError(f"sort_by must be a CheckpointSortBy or a metric's name, not {sort_by!r}")
@@ -86,6 +87,31 @@ def checkpoints(
     if order_by is not None:
         params["orderBy"] = order_by.value
     if max_results is not None:
-        found: Sequence[Item] = session.get(path, params=params).json()["checkpoints"]
-        return list(found)
-    return list(iterate(session, path, "checkpoints", params))
+        items = list(session.get(path, params=params).json()["checkpoints"])
+    else:
+        items = list(iterate(session, path, "checkpoints", params))
+    if isinstance(sort_by, str):
+        _require_metric(sort_by, items)
+    return items
+
+
+def _require_metric(name: str, items: Sequence[Item]) -> None:
+    """Without the metric, the order would say nothing."""
+    reported: Set[str] = set()
+    for item in items:
+        validation = (item.get("training") or {}).get("validationMetrics") or {}
+        reported.update(validation.get("avgMetrics") or {})
+    if items and name not in reported:
+        raise ValueError(
+            f"no checkpoint has a validation metric {name!r}: "
+            f"{closest(name, reported)}, sort by CheckpointSortBy, or leave sort_by out"
+        )
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """The names that a wrong one may mean, all of them where none is close; for an error text."""
+    listed = sorted(names)
+    close = difflib.get_close_matches(name, listed, n=3) or listed[:10]
+    if not close:
+        return "none was reported"
+    return f"use {' or '.join(map(repr, close))}"

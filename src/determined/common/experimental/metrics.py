@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from determined.common.api import BaseSession
-from determined.common.experimental import lists
+from determined.common.experimental import drawn, lists
 from determined.common.util import parse_protobuf_timestamp
 
 _INNER = {"training": "avg_metrics", "validation": "validation_metrics"}
+_GROUPS = {key: group for group, key in _INNER.items()}
 
 
 @dataclasses.dataclass
@@ -49,30 +50,47 @@ class ValidationMetrics(TrialMetrics):
         super().__init__(**{"group": "validation", **kwargs})
 
 
-def iterate(session: BaseSession, trial_ids: Sequence[int], group: str) -> Iterator[TrialMetrics]:
+def iterate(
+    session: BaseSession, trial_ids: Sequence[int], group: str
+) -> drawn.Reports[TrialMetrics]:
     """All reports of trials in one group, sorted by trial and step."""
-    path = "/api/v1/trials/metrics/trial_metrics"
-    for message in lists.stream(session, path, {"trialIds": list(trial_ids), "group": group}):
-        for row in message["metrics"]:
-            yield _report(TrialMetrics, row, group)
+    params = {"trialIds": list(trial_ids), "group": group}
+    return drawn.Reports(_stream(session, "trial_metrics", params, TrialMetrics, group))
 
 
-def iterate_training(session: BaseSession, trial_ids: Sequence[int]) -> Iterator[TrainingMetrics]:
+def iterate_training(
+    session: BaseSession, trial_ids: Sequence[int]
+) -> drawn.Reports[TrainingMetrics]:
     """All training reports of trials."""
-    path = "/api/v1/trials/metrics/training_metrics"
-    for message in lists.stream(session, path, {"trialIds": list(trial_ids)}):
-        for row in message["metrics"]:
-            yield _report(TrainingMetrics, row, "training")
+    params = {"trialIds": list(trial_ids)}
+    return drawn.Reports(_stream(session, "training_metrics", params, TrainingMetrics, "training"))
 
 
 def iterate_validation(
     session: BaseSession, trial_ids: Sequence[int]
-) -> Iterator[ValidationMetrics]:
+) -> drawn.Reports[ValidationMetrics]:
     """All validation reports of trials."""
-    path = "/api/v1/trials/metrics/validation_metrics"
-    for message in lists.stream(session, path, {"trialIds": list(trial_ids)}):
+    params = {"trialIds": list(trial_ids)}
+    return drawn.Reports(
+        _stream(session, "validation_metrics", params, ValidationMetrics, "validation")
+    )
+
+
+def _stream(
+    session: BaseSession, route: str, params: Mapping[str, Any], kind: Any, group: str
+) -> Iterator[Any]:
+    for message in lists.stream(session, f"/api/v1/trials/metrics/{route}", params):
         for row in message["metrics"]:
-            yield _report(ValidationMetrics, row, "validation")
+            yield _report(kind, row, group)
+
+
+def last_values(summary: Mapping[str, Mapping[str, Any]]) -> drawn.Row:
+    """The last value of each metric, such as `validation.loss`, of a trial's summary."""
+    return {
+        f"{_GROUPS.get(key, key)}.{name}": numbers.get("last")
+        for key, metrics in summary.items()
+        for name, numbers in metrics.items()
+    }
 
 
 def report_of(row: Dict[str, Any], group: Optional[str] = None) -> TrialMetrics:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional
 from urllib.parse import quote
 
 from determined.common.api import BaseSession
-from determined.common.experimental import checkpoint, lists, metrics
+from determined.common.experimental import checkpoint, drawn, lists, metrics
 from determined.common.experimental.enums import OrderBy
 from determined.common.util import parse_protobuf_timestamp
 
@@ -28,7 +28,7 @@ class ModelSortBy(enum.Enum):
     WORKSPACE = "SORT_BY_WORKSPACE"
 
 
-class ModelVersion:
+class ModelVersion(drawn.Drawn):
     """A version of a model. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, session: BaseSession, model_version: int, model_name: str) -> None:
@@ -74,6 +74,15 @@ class ModelVersion:
     def _path(self) -> str:
         return f"{_path_of(self.model_name)}/versions/{self.model_version}"
 
+    def _address(self) -> str:
+        return f"{_page_of(self._session, self.model_name)}/versions/{self.model_version}"
+
+    def _row(self) -> drawn.Row:
+        row: drawn.Row = {"model": self.model_name, "version": self.model_version}
+        if self.checkpoint is not None:
+            row.update(name=self.name, comment=self.comment, checkpoint=self.checkpoint.uuid)
+        return row
+
     def _patch(self, changes: Mapping[str, Any]) -> None:
         answer = self._session.patch(self._path, json=changes)
         self._hydrate(answer.json()["modelVersion"])
@@ -92,7 +101,7 @@ class ModelVersion:
         self.notes = body.get("notes")
 
 
-class Model:
+class Model(drawn.Drawn):
     """A model by its name. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, session: BaseSession, name: str) -> None:
@@ -129,13 +138,13 @@ class Model:
         body = self._session.get(f"{self._path}/versions", params=params).json()
         return next((self._version(item) for item in body["modelVersions"]), None)
 
-    def get_versions(self, order_by: OrderBy = OrderBy.DESC) -> List[ModelVersion]:
+    def get_versions(self, order_by: OrderBy = OrderBy.DESC) -> drawn.DrawnList[ModelVersion]:
         """The older name of `list_versions`."""
         return self.list_versions(order_by)
 
-    def list_versions(self, order_by: OrderBy = OrderBy.DESC) -> List[ModelVersion]:
+    def list_versions(self, order_by: OrderBy = OrderBy.DESC) -> drawn.DrawnList[ModelVersion]:
         """The versions by number, the newest first."""
-        return list(self.iter_versions(order_by))
+        return drawn.DrawnList(self.iter_versions(order_by))
 
     def iter_versions(self, order_by: OrderBy = OrderBy.DESC) -> Iterator[ModelVersion]:
         """As `list_versions`, fetched lazily."""
@@ -198,6 +207,17 @@ class Model:
     def _path(self) -> str:
         return _path_of(self.name)
 
+    def _address(self) -> str:
+        return _page_of(self._session, self.name)
+
+    def _row(self) -> drawn.Row:
+        row: drawn.Row = {"name": self.name}
+        if self.model_id is not None:
+            row.update(id=self.model_id, description=self.description, user=self.username)
+            row.update(labels=", ".join(self.labels or ()), archived=self.archived)
+            row.update(created=self.creation_time, changed=self.last_updated_time)
+        return row
+
     def _patch(self, changes: Mapping[str, Any]) -> None:
         self._hydrate(self._session.patch(self._path, json=changes).json()["model"])
 
@@ -221,3 +241,7 @@ class Model:
 
 def _path_of(name: str) -> str:
     return f"/api/v1/models/{quote(str(name), safe='')}"
+
+
+def _page_of(session: BaseSession, name: str) -> str:
+    return f"{session.master}/det/models/{quote(str(name), safe='')}"

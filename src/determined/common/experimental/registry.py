@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Union
 from urllib.parse import quote
 
 from determined.common.api import Session
-from determined.common.experimental import lists
+from determined.common.experimental import drawn, lists
 from determined.common.experimental.enums import OrderBy
 from determined.common.experimental.model import Model, ModelSortBy
 
@@ -56,7 +56,7 @@ class Registry:
         model_id: Optional[int] = None,
         workspace_names: Optional[List[str]] = None,
         workspace_ids: Optional[List[int]] = None,
-    ) -> List[Model]:
+    ) -> drawn.DrawnList[Model]:
         """The older name of `list_models`."""
         return self.list_models(
             sort_by, order_by, name, description, model_id, workspace_names, workspace_ids
@@ -71,7 +71,7 @@ class Registry:
         model_id: Optional[int] = None,
         workspace_names: Optional[List[str]] = None,
         workspace_ids: Optional[List[int]] = None,
-    ) -> List[Model]:
+    ) -> drawn.DrawnList[Model]:
         """The models that match all filters; `name` and `description` match substrings."""
         params = {
             "sortBy": sort_by.value,
@@ -83,7 +83,7 @@ class Registry:
             "workspaceIds": workspace_ids,
         }
         found = lists.iterate(self._session, "/api/v1/models", "models", params)
-        return [self._model(body) for body in found]
+        return drawn.DrawnList(self._model(body) for body in found)
 
     def get_model_labels(self) -> List[str]:
         """The labels of all models, the most used first."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional,
 
 from determined.common import reasons
 from determined.common.api import BaseSession
-from determined.common.experimental import checkpoint, lists, metrics
+from determined.common.experimental import checkpoint, drawn, lists, metrics
 from determined.common.experimental.enums import (
     CheckpointSortBy,
     LogLevel,
@@ -28,7 +28,7 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
 """The start of a time; the master validates the rest."""
 
 
-class Trial:
+class Trial(drawn.Drawn):
     """A trial by its id. `reload` and the calls that return one set its attributes."""
 
     def __init__(self, trial_id: int, session: BaseSession) -> None:
@@ -104,15 +104,19 @@ class Trial:
         sort_by: Optional[Union[str, CheckpointSortBy]] = None,
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
-    ) -> List[checkpoint.Checkpoint]:
-        """Its checkpoints, including deleted ones; by default the best first."""
+    ) -> drawn.DrawnList[checkpoint.Checkpoint]:
+        """Its checkpoints, including deleted ones; by default the best first.
+
+        Raises:
+            ValueError: none of them has the metric of `sort_by`.
+        """
         return self._listed(sort_by, order_by, max_results)
 
     def get_checkpoints(
         self,
         sort_by: Optional[Union[str, CheckpointSortBy]] = None,
         order_by: Optional[OrderBy] = None,
-    ) -> List[checkpoint.Checkpoint]:
+    ) -> drawn.DrawnList[checkpoint.Checkpoint]:
         """The older name of `list_checkpoints`."""
         return self.list_checkpoints(sort_by, order_by)
 
@@ -162,19 +166,19 @@ class Trial:
             raise ValueError(f"trial {self.id} has no such checkpoint")
         return listed[0]
 
-    def iter_metrics(self, group: str) -> Iterable[metrics.TrialMetrics]:
+    def iter_metrics(self, group: str) -> drawn.Reports[metrics.TrialMetrics]:
         """All reports of one group."""
         return metrics.iterate(self._session, [self.id], group)
 
-    def stream_metrics(self, group: str) -> Iterable[metrics.TrialMetrics]:
+    def stream_metrics(self, group: str) -> drawn.Reports[metrics.TrialMetrics]:
         """The older name of `iter_metrics`."""
         return self.iter_metrics(group)
 
-    def stream_training_metrics(self) -> Iterable[metrics.TrainingMetrics]:
+    def stream_training_metrics(self) -> drawn.Reports[metrics.TrainingMetrics]:
         """All training reports."""
         return metrics.iterate_training(self._session, [self.id])
 
-    def stream_validation_metrics(self) -> Iterable[metrics.ValidationMetrics]:
+    def stream_validation_metrics(self) -> drawn.Reports[metrics.ValidationMetrics]:
         """All validation reports."""
         return metrics.iterate_validation(self._session, [self.id])
 
@@ -191,6 +195,17 @@ class Trial:
     def _path(self) -> str:
         return f"/api/v1/trials/{self.id}"
 
+    def _address(self) -> str:
+        return f"{self._session.master}/det/trials/{self.id}"
+
+    def _row(self) -> drawn.Row:
+        row: drawn.Row = {"id": self.id}
+        if self.state is not None:
+            row.update(experiment_id=self.experiment_id, state=self.state.name)
+            row.update(drawn.flat("hparams", self.hparams))
+            row.update(metrics.last_values(self.summary_metrics or {}))
+        return row
+
     def _hydrate(self, body: Dict[str, Any]) -> None:
         self.experiment_id = body["experimentId"]
         self.hparams = body["hparams"]
@@ -199,7 +214,7 @@ class Trial:
 
     def _best(
         self, sort_by: Optional[str], smaller_is_better: Optional[bool]
-    ) -> List[checkpoint.Checkpoint]:
+    ) -> drawn.DrawnList[checkpoint.Checkpoint]:
         by: Union[str, CheckpointSortBy] = sort_by or CheckpointSortBy.SEARCHER_METRIC
         if smaller_is_better is None:
             config = self.get_experiment().config or {}
@@ -213,10 +228,10 @@ class Trial:
         order_by: Optional[OrderBy],
         max_results: Optional[int],
         states: Optional[Sequence[str]] = None,
-    ) -> List[checkpoint.Checkpoint]:
+    ) -> drawn.DrawnList[checkpoint.Checkpoint]:
         path = f"{self._path()}/checkpoints"
         found = lists.checkpoints(self._session, path, sort_by, order_by, max_results, states)
-        return [_checkpoint(self._session, body) for body in found]
+        return drawn.DrawnList(_checkpoint(self._session, body) for body in found)
 
     def _log_lines(
         self, params: Dict[str, Any], follow: bool, head: Optional[int], tail: Optional[int]

@@ -1,14 +1,16 @@
-"""Progress on stderr while a command waits: a bar or a status line.
+"""Progress while a command or a script waits: a bar or a status line on stderr, or in a notebook.
 
-Bars are drawn by `rich`, which the extra `progress` installs; without it, a line is rewritten.
+Bars of a terminal are drawn by `rich`, which the extra `progress` installs; without it, a line is
+rewritten.
 """
 
 from __future__ import annotations
 
 import contextlib
+import html
 import importlib.util
 import sys
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 ProgressCallback = Callable[[float, str], None]
 StatusCallback = Callable[[str], None]
@@ -23,17 +25,25 @@ def has_bars() -> bool:
 def rewritten() -> Iterator[StatusCallback]:
     """One line of the terminal that each text replaces; it is cleared at the end."""
     try:
-        yield lambda text: print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+        yield lambda text: _write(f"\r{text}\x1b[K")
     finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        _write("\r\x1b[K")
 
 
 @contextlib.contextmanager
 def progress_bar(doing: str) -> Iterator[ProgressCallback]:
     """Show a progress bar while the context is open; the callback takes a fraction and a text.
 
-    Shows nothing if stderr is not a terminal.
+    Shows nothing if stderr is not a terminal and this is no notebook.
     """
+    display = _notebook_display()
+    if display is not None:
+        handle = display.display(display.HTML(""), display_id=True)
+        try:
+            yield lambda share, text: handle.update(display.HTML(_html_bar(doing, share, text)))
+        finally:
+            handle.update(display.HTML(""))
+        return
     if not sys.stderr.isatty():
         yield lambda share, text: None
         return
@@ -66,7 +76,7 @@ def status(about: str) -> Iterator[StatusCallback]:
             nonlocal previous
             if text != previous:
                 previous = text
-                print(f"{about}: {text}", file=sys.stderr, flush=True)
+                _write(f"{about}: {text}\n")
 
         yield line
         return
@@ -80,3 +90,24 @@ def status(about: str) -> Iterator[StatusCallback]:
     console = rich.console.Console(stderr=True)
     with console.status(rich.markup.escape(about)) as shown_status:
         yield lambda text: shown_status.update(rich.markup.escape(f"{about}: {text}"))
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _notebook_display() -> Optional[Any]:
+    """The display of the notebook that runs this program; None elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    import IPython.display  # a notebook has imported it
+
+    return IPython.display
+
+
+def _html_bar(doing: str, share: float, text: str) -> str:
+    label = html.escape(f"{doing} {text}")
+    return f'<label>{label} <progress value="{share:.3f}" max="1"></progress> {share:.0%}</label>'
