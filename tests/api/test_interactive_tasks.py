@@ -281,11 +281,13 @@ async def test_the_place_of_a_job_in_the_queue_is_shown(world: World, client: Cl
 async def test_the_reason_why_a_task_waits_is_shown(world: World, client: Client) -> None:
     task_id = (await launched(world, "command"))["id"]
     job_id = (await get(client, task_id))["jobId"]
-    assert await scene.until(
-        client,
-        f"/api/v1/job-queues/{job_id}/why",
-        lambda got: got["state"] == "QUEUED" and got["text"],
-    )
+    for name in (job_id, task_id, f"{task_id}.1"):
+        why = await scene.until(
+            client,
+            f"/api/v1/job-queues/{name}/why",
+            lambda got: got["state"] == "QUEUED" and got["text"] and got,
+        )
+        assert why["jobId"] == job_id
 
 
 async def test_a_template_lies_below_what_its_user_says(world: World, client: Client) -> None:

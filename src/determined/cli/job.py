@@ -163,7 +163,7 @@ def why(args: argparse.Namespace) -> None:
 
 def _explain(waits: Dict[str, Any]) -> None:
     print(f"Waiting:    {waits['allocationId']} since {show.instant(waits['waitsSince'])}")
-    on_one = " on one agent" if waits.get("isSingleNode") else ""
+    on_one = " on one machine" if waits.get("isSingleNode") else ""
     print(f"Needs:      {waits['needsSlots']} slots{on_one}")
     free = ", ".join(f"{f['agentId']} {f['free']}/{f['slots']}" for f in waits["free"][:10])
     print(f"Free:       {waits['freeSlots']} slots" + (f" ({free})" if free else ""))

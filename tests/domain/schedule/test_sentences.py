@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.domain.builders import agent, pending
 
 from determined_master.domain.schedule.plan import (
     Behind,
     Draining,
     Full,
+    HandedOver,
     Impossible,
+    LacksResources,
     Leaving,
+    NoDomain,
     OverLimit,
+    OverQuota,
     OverShare,
     Wait,
 )
@@ -136,3 +141,36 @@ def test_a_request_in_a_full_pool_says_what_is_free_and_why_that_is_not_enough(
     slots: int, agents: Any, fields: dict[str, Any], text: str
 ) -> None:
     assert sentence(Full("x"), slots, agents=agents, **fields) == text
+
+
+NODE = agent("node", 4, free=1, zero_slot_tasks=1, max_zero_slot_tasks=1)
+SHUT = agent("shut", 4, free=4, is_accepting=False)
+RESTING = agent("resting", 4, free=4, is_accepting=False, is_resting=True)
+NO_SLOTS = agent("bare", 0)
+PODS = Rules(type="kubernetes", max_slots_per_pod=4)
+WAITS: tuple[Wait, ...] = (
+    *(Impossible("x"), Full("x"), Leaving("x", ("node",)), Draining("x", ("node",))),
+    *(Behind("x", "y"), OverLimit("x"), OverShare("x"), HandedOver("x")),
+    *(
+        OverQuota("x", "1 of 2 pods"),
+        LacksResources("x", "4Gi of memory"),
+        NoDomain("x", "no rack"),
+    ),
+)
+
+
+@pytest.mark.parametrize("agents", [(), (NODE,), (NODE, SHUT), (SHUT,), (RESTING,), (NO_SLOTS,)])
+@pytest.mark.parametrize("slots", [0, 1, 3, 4, 6, 8, 64])
+@pytest.mark.parametrize("is_single_node", [True, False])
+@pytest.mark.parametrize(
+    "rules", [PODS, replace(PODS, type="priority"), replace(PODS, queue="(kueue)")]
+)
+def test_no_sentence_on_kubernetes_speaks_of_agents(
+    agents: Any, slots: int, is_single_node: bool, rules: Rules
+) -> None:
+    for wait in WAITS:
+        for excluded in (frozenset[str](), frozenset({"node"})):
+            said = sentence(
+                wait, slots, rules, agents, is_single_node=is_single_node, excluded_agents=excluded
+            )
+            assert "agent" not in said.replace("max_aux_containers_per_agent", ""), wait
