@@ -22,10 +22,6 @@ MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 7
 MAX_COMPLEXITY = 10
 """Of a function of the domain: its branches, loops, conditions and cases, plus one."""
-SIMPLE = ("schedule",)
-"""Packages of the domain without an exception."""
-MAX_COMPLEX = 34
-"""Functions of other packages of the domain that are more complex. It only shrinks."""
 BRANCHES = (
     ast.If,
     ast.IfExp,
@@ -119,24 +115,16 @@ def complexity(function: ast.AST) -> int:
     return count
 
 
-def complex_functions() -> Iterator[tuple[str, str]]:
-    """The packages and names of functions of the domain that are too complex."""
+def test_functions_of_the_domain_are_simple() -> None:
     domain = ROOT / "src/determined_master/domain"
-    for path in sorted(domain.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            if is_function and complexity(node) > MAX_COMPLEXITY:
-                where = path.relative_to(domain)
-                yield where.parts[0], f"{where}:{node.name} has {complexity(node)}"
-
-
-def test_functions_of_the_scheduler_are_simple() -> None:
-    assert [name for package, name in complex_functions() if package in SIMPLE] == []
-
-
-def test_no_more_functions_of_the_domain_are_complex() -> None:
-    names = [name for package, name in complex_functions() if package not in SIMPLE]
-    assert len(names) <= MAX_COMPLEX, names
+    complex_ones = [
+        f"{path.relative_to(domain)}:{node.name} has {complexity(node)}"
+        for path in sorted(domain.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and complexity(node) > MAX_COMPLEXITY
+    ]
+    assert complex_ones == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from determined_master.domain.allocation import ending, texts
 from determined_master.domain.allocation.ending import Step, live
-from determined_master.domain.allocation.leaving import leave
+from determined_master.domain.allocation.leaving import LeavingEvent, leave
 from determined_master.domain.allocation.messages import (
     AgentLost,
     Allocation,
@@ -31,16 +31,10 @@ from determined_master.domain.allocation.messages import (
     ContainerFailure,
     DaemonMarked,
     ForgetContainer,
-    KillExpired,
-    KillRequested,
     MainThreadEnded,
     MasterReached,
     MasterUnreachable,
     Placed,
-    PreemptAcknowledged,
-    PreemptionExpired,
-    PreemptRequested,
-    Refused,
     ReportAllocationEnd,
     SignalContainer,
     StartContainer,
@@ -53,6 +47,18 @@ from determined_master.domain.task.kinds import TASK_KINDS
 
 _CONTAINER_ORDER = {"ASSIGNED": 0, "PULLING": 1, "STARTING": 2, "RUNNING": 3, "TERMINATED": 4}
 _ORDERS: Mapping[str, type[AllocationOrder]] = by_tag(AllocationOrder)
+_OpenEvent = (
+    AgentLost
+    | BecameReady
+    | BeganWaiting
+    | DaemonMarked
+    | MasterUnreachable
+    | MasterReached
+    | MainThreadEnded
+    | TermsChanged
+    | AllocationEffectFailed
+)
+"""Events that concern an open allocation alone."""
 
 
 def step(state: Allocation | None, event: AllocationEvent, context: None = None) -> Step:
@@ -72,10 +78,12 @@ def step(state: Allocation | None, event: AllocationEvent, context: None = None)
         return _assign(state, event)
     if state.state == "TERMINATED":
         return state, _after_the_end(state, event)
+    if isinstance(event, LeavingEvent):
+        return leave(state, event)
     return _step_open(state, event)
 
 
-def _step_open(state: Allocation, event: AllocationEvent) -> Step:
+def _step_open(state: Allocation, event: _OpenEvent) -> Step:
     match event:
         case AgentLost():
             return _lose(state, event)
@@ -89,19 +97,8 @@ def _step_open(state: Allocation, event: AllocationEvent) -> Step:
             return _note(state, event), []
         case TermsChanged():
             return _change_terms(state, event), []
-        case (
-            PreemptRequested()
-            | PreemptAcknowledged()
-            | PreemptionExpired()
-            | KillRequested()
-            | KillExpired()
-            | Refused()
-        ):
-            return leave(state, event)
         case AllocationEffectFailed():
             return _effect_failed(state, event)
-        case AllocationRequested() | Assigned() | ContainerChanged():
-            raise AssertionError("taken care of before")
         case _:
             assert_never(event)
 

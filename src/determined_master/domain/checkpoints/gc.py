@@ -56,13 +56,13 @@ def find_garbage(saved: Sequence[Saved], policy: SavePolicy) -> list[str]:
     Cost: O(n log n).
     """
     validated = [c for c in saved if c.metric is not None]
-    kept = {c.uuid for c in sorted(validated, key=_worse)[: policy.experiment_best]}
+    needed = _best(validated, policy.experiment_best)
     for of_trial in _by_trial(validated):
-        kept |= {c.uuid for c in sorted(of_trial, key=_worse)[: policy.trial_best]}
+        needed += _best(of_trial, policy.trial_best)
     for of_trial in _by_trial(saved):
-        newest_first = sorted(reversed(of_trial), key=lambda c: -c.steps)
-        kept |= {c.uuid for c in newest_first[: policy.trial_latest]}
-    return [c.uuid for c in saved if c.uuid not in kept and not c.is_source]
+        needed += _latest(of_trial, policy.trial_latest)
+    uuids = {c.uuid for c in needed}
+    return [c.uuid for c in saved if c.uuid not in uuids and not c.is_source]
 
 
 def is_run_again(outcome: str, run: int) -> bool:
@@ -72,6 +72,14 @@ def is_run_again(outcome: str, run: int) -> bool:
     repeats it. A task that failed by itself may need a user to fix something first.
     """
     return outcome == "lost" and run < MAX_RUNS
+
+
+def _best(validated: Sequence[Saved], count: int) -> list[Saved]:
+    return sorted(validated, key=_worse)[:count]
+
+
+def _latest(saved: Sequence[Saved], count: int) -> list[Saved]:
+    return sorted(reversed(saved), key=lambda c: -c.steps)[:count]
 
 
 def _worse(checkpoint: Saved) -> tuple[bool, float]:

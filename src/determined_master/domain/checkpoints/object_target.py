@@ -134,18 +134,22 @@ def _of_connection_string(text: str) -> dict[str, Any]:
     fields = {key.strip().lower(): value for key, value in pairs.items()}
     if fields.get("usedevelopmentstorage", "").lower() == "true":
         return {"use_emulator": True, "account_name": "devstoreaccount1"}
-    name, endpoint = fields.get("accountname"), fields.get("blobendpoint")
-    if not endpoint:
-        if not name:
-            raise FailedPrecondition(
-                "checkpoint_storage.connection_string has neither AccountName nor BlobEndpoint"
-            )
-        scheme = fields.get("defaultendpointsprotocol", "https")
-        endpoint = f"{scheme}://{name}.blob.{fields.get('endpointsuffix', 'core.windows.net')}"
-    name = name or (urlsplit(endpoint).hostname or "").partition(".")[0]
+    endpoint = fields.get("blobendpoint") or _blob_endpoint(fields)
+    name = fields.get("accountname") or (urlsplit(endpoint).hostname or "").partition(".")[0]
     options = {"account_name": name, "endpoint": endpoint.rstrip("/")}
     if fields.get("accountkey"):
         options["account_key"] = fields["accountkey"]
     elif fields.get("sharedaccesssignature"):
         options["sas_key"] = fields["sharedaccesssignature"].lstrip("?")
     return options
+
+
+def _blob_endpoint(fields: Mapping[str, str]) -> str:
+    """The endpoint of an account that a connection string names without one."""
+    name = fields.get("accountname")
+    if not name:
+        raise FailedPrecondition(
+            "checkpoint_storage.connection_string has neither AccountName nor BlobEndpoint"
+        )
+    scheme = fields.get("defaultendpointsprotocol", "https")
+    return f"{scheme}://{name}.blob.{fields.get('endpointsuffix', 'core.windows.net')}"

@@ -68,7 +68,7 @@ def _find_problems(
         if not types:
             yield Problem(at, unknown_key(key, known))
         elif key == _RESOURCES and isinstance(value, Mapping):
-            yield from _find_problems(value, f"{at}.{key}", [_resources(s) for s in schemas])
+            yield from _find_problems(value, f"{at}.{key}", list(map(_resources, schemas)))
         elif value is not None:
             yield from _problems_of(value, f"{at}.{key}", types)
 

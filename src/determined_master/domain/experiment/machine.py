@@ -57,9 +57,7 @@ Step = tuple[Experiment, list[ExperimentEffect | SearchRecord]]
 _ORDERS: Mapping[str, type[ExperimentEffect]] = by_tag(ExperimentEffect)
 
 
-def step(  # noqa: C901 (one case an event)
-    state: Experiment | None, event: ExperimentEvent, context: SearchContext
-) -> Step:
+def step(state: Experiment | None, event: ExperimentEvent, context: SearchContext) -> Step:
     """Advance one experiment by one event.
 
     Args:
@@ -79,6 +77,33 @@ def step(  # noqa: C901 (one case an event)
     if state.is_detached and isinstance(event, detached.OwnEvent):
         return detached.step(state, event)
     match event:
+        case (
+            ExperimentActivated()
+            | ExperimentPaused()
+            | ExperimentCanceled()
+            | ExperimentKilled()
+            | ExperimentErred()
+        ):
+            return _steer(state, event)
+        case ValidationReported() | SearchGrown() | TrialEnded():
+            return _search(state, event, context)
+        case ExperimentEffectFailed():
+            return _effect_failed(state, event)
+        case DetachedTrialMoved():
+            return state, []  # only detached experiments receive it
+        case _:
+            return _after_the_end(state, event)
+
+
+def _steer(
+    state: Experiment,
+    event: ExperimentActivated
+    | ExperimentPaused
+    | ExperimentCanceled
+    | ExperimentKilled
+    | ExperimentErred,
+) -> Step:
+    match event:
         case ExperimentActivated() | ExperimentPaused():
             return _run(state, event)
         case ExperimentCanceled():
@@ -87,18 +112,22 @@ def step(  # noqa: C901 (one case an event)
             return _kill(state)
         case ExperimentErred():
             return _fail(state, event.reason)
+        case _:
+            assert_never(event)
+
+
+def _search(
+    state: Experiment, event: ValidationReported | SearchGrown | TrialEnded, context: SearchContext
+) -> Step:
+    match event:
         case ValidationReported():
             return _judge(state, event, context)
         case SearchGrown():
             return _grow(state, context)
         case TrialEnded():
             return _trial_ended(state, event, context)
-        case ExperimentEffectFailed():
-            return _effect_failed(state, event)
-        case DetachedTrialMoved():
-            return state, []  # only detached experiments receive it
         case _:
-            return _after_the_end(state, event)
+            assert_never(event)
 
 
 def _after_the_end(
@@ -339,22 +368,27 @@ def _follow(state: Experiment, decision: SearchDecision) -> Step:
 
 
 def _settle(state: Experiment, effects: list[ExperimentEffect | SearchRecord]) -> Step:
-    """Close the experiment when every requested trial is closed.
-
-    The state is ERROR only when all trials failed: one completed trial is a result.
-    """
+    """Close the experiment when every requested trial is closed."""
     is_growing = _is_searching(state) and state.is_growing
     if state.trials_closed < state.trials_requested or is_growing:
         return state, effects
-    reason = state.reason
-    stopping = state.state
-    if stopping not in STOPPING:
-        stopping, requested = "STOPPING_COMPLETED", state.trials_requested
-        if requested and state.trials_failed >= requested:
-            stopping, reason = "STOPPING_ERROR", f"all of its trials failed ({requested})"
-        elif requested and state.trials_canceled >= requested:
-            stopping, reason = "STOPPING_CANCELED", "all of its trials were killed by users"
+    stopping, reason = _outcome(state)
     final = STOPPED_AS[stopping]
     # No trial is left that could receive the report.
     others = [e for e in effects if not isinstance(e, SignalTrials)]
     return replace(state, state=final, reason=reason), [*others, CloseExperiment(state=final)]
+
+
+def _outcome(state: Experiment) -> tuple[RunState, str]:
+    """What an experiment without open trials stops as, and why.
+
+    It is an error only when all trials failed: one completed trial is a result.
+    """
+    if state.state in STOPPING:
+        return state.state, state.reason
+    requested = state.trials_requested
+    if requested and state.trials_failed >= requested:
+        return "STOPPING_ERROR", f"all of its trials failed ({requested})"
+    if requested and state.trials_canceled >= requested:
+        return "STOPPING_CANCELED", "all of its trials were killed by users"
+    return "STOPPING_COMPLETED", state.reason

@@ -133,13 +133,7 @@ class _Reader:
     def group(self, raw: Any, depth: int) -> Group:
         if not isinstance(raw, dict) or raw.get("kind", "group") != "group":
             raise InvalidArgument(f"a filter group is expected, not {_short(raw)}")
-        if depth > MAX_DEPTH:
-            raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
-        self._groups += 1
-        if self._groups > MAX_GROUPS:
-            raise InvalidArgument(
-                f"the filter has more than {MAX_GROUPS} groups: put their conditions together"
-            )
+        self._count_group(depth)
         conjunction: Any = raw.get("conjunction") or "and"
         if conjunction not in ("and", "or"):
             raise InvalidArgument(f"invalid conjunction {conjunction}: use and, or")
@@ -148,6 +142,15 @@ class _Reader:
             raise InvalidArgument("the children of a filter group must be a list")
         read = [self._child(child, depth) for child in children]
         return Group(conjunction, tuple(c for c in read if c is not None))
+
+    def _count_group(self, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise InvalidArgument(f"the filter is nested deeper than {MAX_DEPTH} groups")
+        self._groups += 1
+        if self._groups > MAX_GROUPS:
+            raise InvalidArgument(
+                f"the filter has more than {MAX_GROUPS} groups: put their conditions together"
+            )
 
     def _child(self, raw: Any, depth: int) -> Group | Condition | None:
         kind = raw.get("kind") if isinstance(raw, dict) else None
@@ -161,17 +164,13 @@ class _Reader:
         raise InvalidArgument(f"kind must be group or field in {_short(raw)}")
 
     def _condition(self, raw: dict[str, Any]) -> Condition | None:
-        name: Any = _full_name(raw.get("columnName"), raw.get("location"))
         operator: Any = raw.get("operator")
         if operator not in OPERATORS:
             raise InvalidArgument(f"invalid operator {operator}")
-        known = columns_of(self._table).get(name) if isinstance(name, str) else None
-        if known is None and not (isinstance(name, str) and is_projects_own(name)):
-            raise InvalidArgument(f"invalid {self._table} column {name}")
-        type_ = known.type if known else _asked_type(raw)
+        name, type_ = self._column(raw)
         value = raw.get("value")
         if operator in WITHOUT_VALUE:
-            return Condition(str(name), operator, type_)
+            return Condition(name, operator, type_)
         if value is None or value == "":
             return None
         if operator in ON_TEXT_ONLY and type_ in ("NUMBER", "DATE"):
@@ -179,7 +178,17 @@ class _Reader:
                 f"operator {operator} is for text, and {name} is a {type_.lower()}:"
                 " use = != < <= > >="
             )
-        return Condition(str(name), operator, type_, _value(str(name), type_, value))
+        return Condition(name, operator, type_, _value(name, type_, value))
+
+    def _column(self, raw: dict[str, Any]) -> tuple[str, ColumnType]:
+        """The name and type of a condition's column."""
+        name: Any = _full_name(raw.get("columnName"), raw.get("location"))
+        column = columns_of(self._table).get(name) if isinstance(name, str) else None
+        if column is not None:
+            return name, column.type
+        if isinstance(name, str) and is_projects_own(name):
+            return name, _asked_type(raw)
+        raise InvalidArgument(f"invalid {self._table} column {name}")
 
 
 def _full_name(name: Any, location: Any) -> Any:

@@ -78,6 +78,21 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
             return state, _end(state, busy)
         case observations.MachinesEnded(leaving=leaving):
             return _cordon(state, state.orphaned | leaving)
+        case observations.TickEnded():
+            return _end_tick(state, observation)
+        case _:
+            return _step_launches(state, observation, now)
+
+
+def _step_launches(
+    state: ControllerState,
+    observation: observations.LaunchDue
+    | observations.LaunchAnswered
+    | observations.LaunchesDone
+    | observations.TasksFound,
+    now: datetime,
+) -> Step:
+    match observation:
         case observations.LaunchDue(is_settled=is_settled):
             return state, _launch(state, is_settled, now)
         case observations.LaunchAnswered():
@@ -86,8 +101,6 @@ def step(state: ControllerState, observation: Observation, now: datetime) -> Ste
             return _finish(state, observation, now)
         case observations.TasksFound(tasks=tasks):
             return _refuse(state, tasks, now)
-        case observations.TickEnded():
-            return _end_tick(state, observation)
         case _:
             assert_never(observation)
 
@@ -143,7 +156,7 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
     decided = scale(pool.seen, pool.desired, limits, state.clocks, now, held=held)
     joins, given_up = track_look(state.joins, pool.seen, decided, limits, now)
     machines = tuple(s.machine for s in pool.seen)
-    starts = {s.machine.id: s.start for s in pool.seen if s.start and s.agent == "away"}
+    starts = _starts(pool)
     failed = {id: starts[id] for id in given_up if id in starts and starts[id].has_failed}
     actions = _failed_starts(given_up, failed)
     actions.append(NoteIdleTimes(decided.clocks.idle_since))
@@ -167,6 +180,11 @@ def _decide(state: ControllerState, pool: observations.PoolObserved, now: dateti
         state = replace(state, cordoned=names)
         actions.append(CordonAgents(names))
     return state, actions
+
+
+def _starts(pool: observations.PoolObserved) -> dict[str, MachineStart]:
+    """The starts of machines whose agents have not joined."""
+    return {s.machine.id: s.start for s in pool.seen if s.start and s.agent == "away"}
 
 
 def _failed_starts(given_up: Sequence[str], failed: Mapping[str, MachineStart]) -> list[Action]:

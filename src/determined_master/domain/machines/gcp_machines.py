@@ -108,8 +108,10 @@ def gpu_problem(machine_type: str, gpu_type: str, gpu_num: int) -> tuple[str, st
         return key, f"{machine_type} has {own[1]} x {own[0]}: set gpu_type and gpu_num to these"
     if not gpu_type and gpu_num:
         return "gpu_num", f'with gpu_type "" must be 0 but found {gpu_num}'
-    if not gpu_num:
-        return "", ""
+    return _attached_problem(machine_type, gpu_type, gpu_num) if gpu_num else ("", "")
+
+
+def _attached_problem(machine_type: str, gpu_type: str, gpu_num: int) -> tuple[str, str]:
     counts = ATTACHED.get(gpu_type)
     if counts is None:
         return "gpu_type", _unknown(gpu_type)

@@ -43,7 +43,9 @@ def extremes_of(
     """
     found: dict[str, list[Extremes]] = {}
     for start in range(0, len(reports), part_reports):
-        for name, extremes in _of_part(reports[start : start + part_reports]).items():
+        for name, part in _of_part(reports[start : start + part_reports]).items():
+            low, low_steps, high, high_steps = part
+            extremes = Extremes(_float(low), low_steps, _float(high), high_steps)
             found.setdefault(name, []).append(extremes)
     return found
 
@@ -85,7 +87,8 @@ def unpack(packed: bytes, code: StepCode) -> list[Extremes]:
     return list(map(Extremes._make, _PACKED[code].iter_unpack(packed)))
 
 
-def _of_part(reports: Sequence[Values]) -> dict[str, Extremes]:
+def _of_part(reports: Sequence[Values]) -> dict[str, list[Any]]:
+    """The fields of `Extremes` by metric; the numbers are not converted."""
     known: dict[str, list[Any]] = {}
     for steps, metrics in reports:
         for name, value in metrics.items():
@@ -100,10 +103,7 @@ def _of_part(reports: Sequence[Values]) -> dict[str, Extremes]:
                 before[0], before[1] = number, steps
             elif number > before[2]:
                 before[2], before[3] = number, steps
-    return {
-        name: Extremes(_float(low), low_steps, _float(high), high_steps)
-        for name, (low, low_steps, high, high_steps) in known.items()
-    }
+    return known
 
 
 def _float(number: float) -> float:

@@ -222,8 +222,7 @@ def _best_split(
 ) -> tuple[float, int, int] | None:
     """The best of one random edge for each column: gain in squared error, column, edge."""
     values = [targets[row] for row in rows]
-    n, total = len(rows), sum(values)
-    base = total * total / n
+    total = sum(values)
     best: tuple[float, int, int] | None = None
     for index, column in enumerate(columns):
         bins = [column[row] for row in rows]
@@ -231,13 +230,18 @@ def _best_split(
         if low == high:
             continue
         edge = random.randrange(low, high)
-        part = [v for v, b in zip(values, bins, strict=True) if b <= edge]
-        count = len(part)
-        if count < LEAST_LEAF or n - count < LEAST_LEAF:
-            continue
-        left = sum(part)
-        right = total - left
-        gain = left * left / count + right * right / (n - count) - base
-        if best is None or gain > best[0]:
+        gain = _gain(values, total, bins, edge)
+        if gain > (0 if best is None else best[0]):
             best = (gain, index, edge)
-    return best if best is not None and best[0] > 0 else None
+    return best
+
+
+def _gain(values: Sequence[float], total: float, bins: Sequence[int], edge: int) -> float:
+    """The squared error that a split removes; 0 where a side would have too few rows."""
+    part = [v for v, b in zip(values, bins, strict=True) if b <= edge]
+    n, count = len(values), len(part)
+    if count < LEAST_LEAF or n - count < LEAST_LEAF:
+        return 0.0
+    left = sum(part)
+    right = total - left
+    return left * left / count + right * right / (n - count) - total * total / n

@@ -39,13 +39,11 @@ def find_problem(
     count = sum(map(len, sets))
     if len(metrics) > MAX_NAMES:
         return too_many_names(len(metrics))
-    for name in (group, *_long_names(sets)):
-        size = len(name.encode())
-        if size > MAX_NAME_BYTES:
-            return InvalidArgument(
-                f"the name {name[:40]!r}… has {size} bytes: at most {MAX_NAME_BYTES}, choose a "
-                "shorter one"
-            )
+    if (name := next(_long_names((group,), *sets), None)) is not None:
+        return InvalidArgument(
+            f"the name {name[:40]!r}… has {len(name.encode())} bytes: at most {MAX_NAME_BYTES}, "
+            "choose a shorter one"
+        )
     for name, value in _of(_WHOLE, sets):
         if not -LARGEST <= value <= LARGEST:
             return _too_large(name)
@@ -74,12 +72,11 @@ def too_many_names(count: int) -> InvalidArgument:
     )
 
 
-def _long_names(sets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Names that may be too long: no character has more than four bytes."""
-    shortest = MAX_NAME_BYTES // 4
+def _long_names(*sets: Iterable[str]) -> Iterator[str]:
+    """Names that are too long. No character has more than four bytes."""
     for names in sets:
-        if max(map(len, names), default=0) > shortest:  # rare, so check all at once
-            yield from (name for name in names if len(name) > shortest)
+        if max(map(len, names), default=0) > MAX_NAME_BYTES // 4:  # rare, so check all at once
+            yield from (name for name in names if len(name.encode()) > MAX_NAME_BYTES)
 
 
 def _of(kinds: frozenset[type], sets: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:

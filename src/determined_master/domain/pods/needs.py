@@ -45,16 +45,10 @@ def needs_of(
         defaults: of its namespace, for containers without resources.
     """
     spec = _map(_map(camel(pod_spec or {})).get("spec"))
-    given = _maps(spec.get("containers"))
-    if all(c.get("name") != MAIN_CONTAINER for c in given):
-        given = [*given, {"name": MAIN_CONTAINER}]
-    main = [_main(c, without, defaults) for c in given if c.get("name") == MAIN_CONTAINER]
-    others = [_filled(c, defaults) for c in given if c.get("name") != MAIN_CONTAINER]
     before = [_filled(c, defaults) for c in _maps(spec.get("initContainers"))]
-    spec = {**spec, "containers": [*main, *others], "initContainers": before}
-    near = _map(_map(spec.get("affinity")).get("nodeAffinity"))
-    required = _map(near.get("requiredDuringSchedulingIgnoredDuringExecution"))
-    terms = _maps(required.get("nodeSelectorTerms"))
+    together = _containers(_maps(spec.get("containers")), without, defaults)
+    spec = {**spec, "containers": together, "initContainers": before}
+    terms = _required_terms(spec)
     devices = [{"key": r, "operator": "Exists"} for r in sorted(without) if "/" in r]
     return PodNeeds(
         selector={str(k): str(v) for k, v in _map(spec.get("nodeSelector")).items()},
@@ -88,6 +82,24 @@ def requested(spec: Json, part: Part = "requests") -> dict[str, Decimal]:
     found = {**greater(most, running), **_of(spec, part)}  # resources of the whole pod come first
     found = total([found, _amounts(spec.get("overhead"))])
     return {resource: amount for resource, amount in found.items() if amount > 0}
+
+
+def _containers(
+    containers: Sequence[Json], without: frozenset[str], defaults: ResourceDefaults
+) -> list[Json]:
+    """The containers that run together: the task's own first, which a pod spec may leave out."""
+    main = [c for c in containers if c.get("name") == MAIN_CONTAINER]
+    others = [c for c in containers if c.get("name") != MAIN_CONTAINER]
+    return [
+        *(_main(c, without, defaults) for c in main or [{"name": MAIN_CONTAINER}]),
+        *(_filled(c, defaults) for c in others),
+    ]
+
+
+def _required_terms(spec: Json) -> list[Json]:
+    near = _map(_map(spec.get("affinity")).get("nodeAffinity"))
+    required = _map(near.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    return _maps(required.get("nodeSelectorTerms"))
 
 
 def _term(term: Json) -> Json:

@@ -27,6 +27,17 @@ _ENDS: tuple[tuple[str, AnswerCode], ...] = (
     ("BookingExpired", "expired"),
 )
 """Conditions that end a request, the strongest first."""
+_SENTENCES: Mapping[AnswerCode, str] = {
+    "none": "has not answered yet",
+    "accepted": "has accepted that, and tries to add them",
+    "retried": "has no capacity now, and tries again",
+    "provisioned": "adds them",
+    "failed": "could not add them",
+    "expired": "has added them, and does not reserve them any more",
+    "revoked": "has taken them back",
+}
+_WITH_TEXT = frozenset({"retried", "failed", "revoked"})
+"""Answers to which the autoscaler's own words add a reason."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -71,23 +82,12 @@ def sentence(answer: Answer, again_at: datetime | None = None, *, for_admin: boo
         again_at: when the cluster is asked again (UTC), for an answer that ends the request.
         for_admin: with the autoscaler's own words, which may describe the cloud account.
     """
-    said = f": {answer.text}" if answer.text and for_admin else ""
-    match answer.code:
-        case "none":
-            return "the autoscaler has not answered yet"
-        case "accepted":
-            return "the autoscaler has accepted that, and tries to add them"
-        case "retried":
-            return f"the autoscaler has no capacity now, and tries again{said}"
-        case "provisioned":
-            return "the autoscaler adds them"
-        case "failed":
-            text = f"the autoscaler could not add them{said}"
-        case "expired":
-            text = "the autoscaler has added them, and does not reserve them any more"
-        case "revoked":
-            text = f"the autoscaler has taken them back{said}"
-    return f"{text}; it is asked again at {again_at:%H:%M:%S} UTC" if again_at else text
+    text = f"the autoscaler {_SENTENCES[answer.code]}"
+    if answer.code in _WITH_TEXT and answer.text and for_admin:
+        text = f"{text}: {answer.text}"
+    if answer.is_over and again_at:
+        text = f"{text}; it is asked again at {again_at:%H:%M:%S} UTC"
+    return text
 
 
 def _is(condition: Mapping[str, Any] | None, status: str) -> bool:

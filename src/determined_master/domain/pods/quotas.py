@@ -41,13 +41,16 @@ def quota_of(item: Mapping[str, Any]) -> QuotaFacts | None:
     meta, spec, status = (item.get(part) or {} for part in ("metadata", "spec", "status"))
     if spec.get("scopeSelector") or not _MATCHED.issuperset(spec.get("scopes") or ()):
         return None
-    hard = status.get("hard") or spec.get("hard") or {}
     return QuotaFacts(
         namespace=str(meta.get("namespace")),
         name=str(meta.get("name")),
-        hard={str(k): quantity(v) for k, v in hard.items()},
-        used={str(k): quantity(v) for k, v in (status.get("used") or {}).items()},
+        hard=_amounts(status.get("hard") or spec.get("hard")),
+        used=_amounts(status.get("used")),
     )
+
+
+def _amounts(value: Mapping[str, Any] | None) -> dict[str, Decimal]:
+    return {str(k): quantity(v) for k, v in (value or {}).items()}
 
 
 def quota_uses(

@@ -19,6 +19,17 @@ ADDED_TOLERATIONS: tuple[Json, ...] = tuple(
 )
 """Kubernetes adds these to every pod, for five minutes."""
 _HARD = ("NoSchedule", "NoExecute")
+_TEXTS: Mapping[str, str] = {
+    "In": "{key} in ({values})",
+    "NotIn": "{key} not in ({values})",
+    "Gt": "{key} > {values}",
+    "Lt": "{key} < {values}",
+    "Exists": "{key} exists",
+    "DoesNotExist": "no {key}",
+}
+"""Expressions in messages, by operator."""
+_TEXTS_OF_ONE: Mapping[str, str] = {**_TEXTS, "In": "{key}={values}", "NotIn": "{key}!={values}"}
+"""The same with one value."""
 
 
 def untolerated(taints: Sequence[Json], tolerations: Sequence[Json]) -> Json | None:
@@ -30,17 +41,13 @@ def untolerated(taints: Sequence[Json], tolerations: Sequence[Json]) -> Json | N
 
 def tolerates(toleration: Json, taint: Json) -> bool:
     """Whether a toleration covers a taint; one without key or effect covers all of them."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    match toleration.get("operator") or "Equal":
-        case "Exists":
-            return True
-        case "Equal":
-            return (toleration.get("value") or "") == (taint.get("value") or "")
-        case _:
+    for part in ("effect", "key"):
+        if toleration.get(part) and toleration[part] != taint.get(part):
             return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Equal":
+        return (toleration.get("value") or "") == (taint.get("value") or "")
+    return bool(operator == "Exists")
 
 
 def missing_label(selector: Mapping[str, str], labels: Mapping[str, str]) -> str:
@@ -97,21 +104,12 @@ def _all_of(term: Json) -> list[Json]:
 
 
 def _expression_text(expression: Json) -> str:
-    key, values = expression.get("key"), [str(v) for v in expression.get("values") or ()]
+    values = [str(v) for v in expression.get("values") or ()]
     shown = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
-    match expression.get("operator"):
-        case "In" if len(values) == 1:
-            return f"{key}={shown}"
-        case "NotIn" if len(values) == 1:
-            return f"{key}!={shown}"
-        case "In" | "NotIn" as operator:
-            return f"{key} {'in' if operator == 'In' else 'not in'} ({shown})"
-        case "Gt" | "Lt" as operator:
-            return f"{key} {'>' if operator == 'Gt' else '<'} {shown}"
-        case "DoesNotExist":
-            return f"no {key}"
-        case operator:
-            return f"{key} {'exists' if operator == 'Exists' else operator}"
+    operator = str(expression.get("operator"))
+    texts = _TEXTS_OF_ONE if len(values) == 1 else _TEXTS
+    text = texts.get(operator, "{key} {operator}")
+    return text.format(key=expression.get("key"), values=shown, operator=operator)
 
 
 def _compare(left: int | None, operator: Literal["Gt", "Lt"], right: int | None) -> bool:

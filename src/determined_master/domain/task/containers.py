@@ -5,7 +5,7 @@ Source: task-contract 2.5, 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -81,19 +81,19 @@ class ContainerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 def typed_containers(config: Mapping[str, Any]) -> ContainerConfig:
     """The container options of a completed configuration, also of an older or partial one."""
-    environment = config.get("environment") or {}
-    resources = config.get("resources") or {}
-    variables = environment.get("environment_variables") or {}
+    environment = _map(config, "environment")
+    resources = _map(config, "resources")
+    variables = _map(environment, "environment_variables")
     shm_size = resources.get("shm_size")
     return ContainerConfig(
-        images={k: str(v) for k, v in (environment.get("image") or {}).items() if v},
+        images={k: str(v) for k, v in _map(environment, "image").items() if v},
         variables={k: tuple(map(str, v)) for k, v in variables.items() if v},
-        bind_mounts=tuple(map(_mount, config.get("bind_mounts") or ())),
-        shared_directory=shared_directory(config.get("checkpoint_storage") or {}),
-        devices=tuple(map(_device, resources.get("devices") or ())),
-        add_capabilities=tuple(environment.get("add_capabilities") or ()),
-        drop_capabilities=tuple(environment.get("drop_capabilities") or ()),
-        ports=tuple(map(int, (environment.get("ports") or {}).values())),
+        bind_mounts=tuple(map(_mount, _items(config, "bind_mounts"))),
+        shared_directory=shared_directory(_map(config, "checkpoint_storage")),
+        devices=tuple(map(_device, _items(resources, "devices"))),
+        add_capabilities=tuple(_items(environment, "add_capabilities")),
+        drop_capabilities=tuple(_items(environment, "drop_capabilities")),
+        ports=tuple(map(int, _map(environment, "ports").values())),
         proxy_ports=proxy_ports_of(environment),
         registry_auth=_credentials(environment.get("registry_auth")),
         pod_spec=environment.get("pod_spec"),
@@ -122,6 +122,14 @@ def without_missing_storage(config: ContainerConfig) -> ContainerConfig:
         return config
     optional = msgspec.structs.replace(shared, if_missing="skip")
     return msgspec.structs.replace(config, shared_directory=optional)
+
+
+def _map(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return config.get(key) or {}
+
+
+def _items(config: Mapping[str, Any], key: str) -> Sequence[Any]:
+    return config.get(key) or ()
 
 
 def _mount(given: Mapping[str, Any]) -> HostMount:

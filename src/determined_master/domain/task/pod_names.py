@@ -97,8 +97,13 @@ def _naming_texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             if name not in _PLACING:
                 yield from _naming_texts(item, key if key == "annotations" else str(name))
     elif isinstance(value, (list, tuple)):
-        local = _LOCAL.get(key, ())
         for item in value:
-            if isinstance(item, Mapping):
-                item = {name: part for name, part in item.items() if name not in local}
-            yield from _naming_texts(item, key)
+            yield from _naming_texts(_without_local(item, key), key)
+
+
+def _without_local(item: Any, key: str) -> Any:
+    """An item of a list, without the texts that are for the pod's own parts."""
+    if not isinstance(item, Mapping):
+        return item
+    local = _LOCAL.get(key, ())
+    return {name: part for name, part in item.items() if name not in local}

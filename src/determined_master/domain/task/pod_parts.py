@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -81,15 +81,12 @@ def needs_of_pod(pod: Mapping[str, Any] | None) -> Iterator[MachinePart]:
 def _needs_of_key(key: str, value: Any, at: str) -> Iterator[MachinePart]:
     if key in _HARMLESS or value is None:
         return
-    if key == "volumes":
-        for volume in _maps(value):
-            yield from _needs_of_volume(volume, at)
-    elif key == "securityContext":
-        yield from _needs_of_security(_map(value), at)
+    if key in _PARTS:
+        yield from _PARTS[key](value, at)
     elif key in ("containers", "initContainers"):
         yield from _needs_of_containers(key, _maps(value), at)
-    elif key == "resources":
-        yield from _needs_of_resources(_map(value), at)
+    elif key == "volumes":
+        yield from _needs_of_volumes(_maps(value), at)
     elif key == "resourceClaims":
         for claim in _maps(value):
             yield MachinePart("device", f"claim {claim.get('name')}", at, _json(claim))
@@ -107,8 +104,8 @@ def _needs_of_containers(
             yield msgspec.structs.replace(need, whole=whole)
 
 
-def _needs_of_volume(volume: Mapping[str, Any], at: str) -> Iterator[MachinePart]:
-    for key, value in volume.items():
+def _needs_of_volumes(volumes: Sequence[Mapping[str, Any]], at: str) -> Iterator[MachinePart]:
+    for key, value in (item for volume in volumes for item in volume.items()):
         if key == "hostPath":
             path = posixpath.normpath(str(_map(value).get("path")))
             yield MachinePart("volume", path, at)
@@ -118,10 +115,8 @@ def _needs_of_volume(volume: Mapping[str, Any], at: str) -> Iterator[MachinePart
 
 def _needs_of_container(container: Mapping[str, Any], at: str) -> Iterator[MachinePart]:
     for key, value in container.items():
-        if key == "securityContext":
-            yield from _needs_of_security(_map(value), at)
-        elif key == "resources":
-            yield from _needs_of_resources(_map(value), at)
+        if key in _PARTS:
+            yield from _PARTS[key](value, at)
         elif key == "ports":
             if any(port.get("hostPort") for port in _maps(value)):
                 yield MachinePart("machine", "hostPort", at)
@@ -132,34 +127,36 @@ def _needs_of_container(container: Mapping[str, Any], at: str) -> Iterator[Machi
             yield MachinePart("machine", key, at)
 
 
-def _needs_of_security(context: Mapping[str, Any], at: str) -> Iterator[MachinePart]:
-    for key, value in context.items():
-        if key in _HARMLESS_FOR_SECURITY or value is None:
+def _needs_of_security(context: Any, at: str) -> Iterator[MachinePart]:
+    for key, value in _map(context).items():
+        if _is_harmless(key, value):
             continue
         if key in ("runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"):
             yield from _needs_of_account(key, value, at)
         elif key == "runAsNonRoot":
-            if value is False:
-                yield MachinePart("root", "a container", at)
+            yield MachinePart("root", "a container", at)
         elif key == "capabilities":
             for name in _list(_map(value).get("add")):
                 yield MachinePart("capability", capability_name(str(name)), at)
         elif key == "allowPrivilegeEscalation":
-            if value is not False:
-                yield MachinePart("rights", key, at)
-        elif not _is_harmless(key, value):
+            yield MachinePart("rights", key, at)
+        else:
             yield MachinePart("machine", key, at, _json(value))
 
 
 def _is_harmless(key: str, value: Any) -> bool:
     """Whether a value of a security context asks for no more than containers have anyway."""
+    if key in _HARMLESS_FOR_SECURITY or value is None:
+        return True
     if key in _PROFILES:
         return bool(_map(value).get("type") == "RuntimeDefault")
     if key == "procMount":
         return bool(value == "Default")
     if key == "sysctls":
         return not value
-    return key == "privileged" and value is False
+    if key == "runAsNonRoot":
+        return value is not False
+    return key in ("privileged", "allowPrivilegeEscalation") and value is False
 
 
 def _needs_of_account(key: str, value: Any, at: str) -> Iterator[MachinePart]:
@@ -170,11 +167,18 @@ def _needs_of_account(key: str, value: Any, at: str) -> Iterator[MachinePart]:
         yield MachinePart("account", f"{key} {number}", at)
 
 
-def _needs_of_resources(resources: Mapping[str, Any], at: str) -> Iterator[MachinePart]:
-    names = {str(n) for part in ("requests", "limits") for n in _map(resources.get(part))}
-    for name in sorted(names):
+def _needs_of_resources(resources: Any, at: str) -> Iterator[MachinePart]:
+    parts = [_map(_map(resources).get(part)) for part in ("requests", "limits")]
+    for name in sorted({str(name) for amounts in parts for name in amounts}):
         if "/" in name:
             yield MachinePart("device", name, at)
+
+
+_PARTS: Mapping[str, Callable[[Any, str], Iterator[MachinePart]]] = {
+    "securityContext": _needs_of_security,
+    "resources": _needs_of_resources,
+}
+"""Keys of both pods and containers, and how their values are read."""
 
 
 def capability_name(name: str) -> str:

@@ -9,6 +9,7 @@ and only the next run reopens an ended one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -45,6 +46,7 @@ from determined_master.domain.trial.messages import (
 
 Step = tuple[Trial, list[TrialEffect]]
 
+_VERBS: Mapping[type[TrialEvent], str] = {TrialCanceled: "canceled", TrialKilled: "killed"}
 SILENT = "its program did not report for five minutes"
 
 
@@ -76,8 +78,7 @@ def step(state: Trial, event: TrialEvent) -> Step:
         case DetachedFellSilent():
             return _fall_silent(state, event)
         case TrialCanceled() | TrialKilled():
-            verb = "canceled" if isinstance(event, TrialCanceled) else "killed"
-            return _end(state, "CANCELED", f"{verb} by a user")
+            return _end(state, "CANCELED", f"{_VERBS[type(event)]} by a user")
         case TrialErred():
             return _end(state, "ERROR", event.reason)
         case EarlyExitReported():

@@ -44,9 +44,7 @@ def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
         after, effects = close_stopped(idle)
         return after, [CancelTimer(EARLY_EXIT_TIMER), *effects]
     if state.state in SEVERITY:
-        was_killed = state.state == "STOPPING_KILLED"
-        is_failure = outcome.kind == "failed" or (outcome.kind == "refused" and not was_killed)
-        return close(idle, "ERROR", reason=outcome.message) if is_failure else close_stopped(idle)
+        return _stopped(idle, outcome)
     match outcome.kind:
         case "completed":
             return close(idle, "COMPLETED")
@@ -58,6 +56,13 @@ def allocation_ended(state: Trial, outcome: AllocationOutcome) -> Step:
             return _never_started(idle, outcome)
         case "lost" | "preempted" | "killed":
             return _next_run(idle)
+
+
+def _stopped(state: Trial, outcome: AllocationOutcome) -> Step:
+    was_killed = state.state == "STOPPING_KILLED"
+    if outcome.kind == "failed" or (outcome.kind == "refused" and not was_killed):
+        return close(state, "ERROR", reason=outcome.message)
+    return close_stopped(state)
 
 
 def close_stopped(state: Trial) -> Step:

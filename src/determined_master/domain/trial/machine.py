@@ -57,6 +57,12 @@ MAX_EXCLUDED_AGENTS = 50
 
 _KILLED_BY_USER = "user requested kill"
 _ORDERS: Mapping[str, type[TrialOrder]] = by_tag(TrialOrder)
+_SteeringEvent = (
+    TrialActivated | TrialPaused | TrialStopped | TrialCanceled | TrialKilled | TrialErred
+)
+_RunEvent = AllocationEnded | EarlyExitReported | EarlyExitExpired
+_NotedEvent = RetriesCanceled | AgentExcluded | RoomLacked
+_OpenEvent = _SteeringEvent | _RunEvent | _NotedEvent | TrialEffectFailed
 
 
 def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
@@ -66,10 +72,8 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
         NotFound: there is no such trial, and the event does not create it.
         FailedPrecondition: the event is only for detached trials and this is none, or the reverse.
     """
-    if isinstance(event, TrialCreated):
-        return _create(event) if state is None else (state, [])
-    if isinstance(event, TrialDetached):
-        return detached.create(event) if state is None else (state, [])
+    if isinstance(event, TrialCreated | TrialDetached):
+        return _begin(event) if state is None else (state, [])
     if state is None:
         raise NotFound("there is no such trial: it was never created")
     if state.is_detached:
@@ -82,6 +86,10 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
         return _continue(state, event)
     if state.state in TERMINAL:
         return state, _after_the_end(state, event)
+    return _step_open(state, event)
+
+
+def _step_open(state: Trial, event: _OpenEvent) -> Step:
     match event:
         case AllocationEnded() | EarlyExitReported() | EarlyExitExpired():
             return _run_changed(state, event)
@@ -93,7 +101,9 @@ def step(state: Trial | None, event: TrialEvent, context: None = None) -> Step:
             return _steer(state, event)
 
 
-def _create(event: TrialCreated) -> Step:
+def _begin(event: TrialCreated | TrialDetached) -> Step:
+    if isinstance(event, TrialDetached):
+        return detached.create(event)
     state = Trial(
         id=event.trial_id,
         experiment_id=event.experiment_id,
@@ -123,10 +133,7 @@ def _continue(state: Trial, event: TrialContinued) -> Step:
     return allocate(opened) if event.activate else (opened, [])
 
 
-def _steer(
-    state: Trial,
-    event: TrialActivated | TrialPaused | TrialStopped | TrialCanceled | TrialKilled | TrialErred,
-) -> Step:
+def _steer(state: Trial, event: _SteeringEvent) -> Step:
     match event:
         case TrialActivated() if state.state == "PAUSED":
             active = replace(state, state="ACTIVE", failed_starts=0)
@@ -166,9 +173,7 @@ def _stop(state: Trial, marked: Trial, to: RunState, reason: str) -> Step:
     return stopping, _preempt(state, reason)
 
 
-def _run_changed(
-    state: Trial, event: AllocationEnded | EarlyExitReported | EarlyExitExpired
-) -> Step:
+def _run_changed(state: Trial, event: _RunEvent) -> Step:
     match event:
         case AllocationEnded() if event.allocation_id == state.allocation_id:
             return allocation_ended(state, event.outcome)
@@ -239,7 +244,7 @@ def _invalid(state: Trial) -> str:
     return f"its code reported invalid hyperparameters ({state.early_exit})"
 
 
-def _noted(state: Trial, event: RetriesCanceled | AgentExcluded | RoomLacked) -> Step:
+def _noted(state: Trial, event: _NotedEvent) -> Step:
     match event:
         case RetriesCanceled():
             return _cancel_retries(state, event), []

@@ -44,15 +44,22 @@ def read_position(cursor: str) -> LinePosition:
     if _SIMPLE.fullmatch(cursor) and int(cursor) <= MAX_NUMBER:
         return LinePosition(int(cursor), int(cursor))
     match = _FULL.fullmatch(cursor)
-    if match is not None:
-        newest, floor, lowest, next_one = (int(match[i]) for i in range(1, 5))
-        running = [int(part) for part in match[5].split(".") if part]
-        is_ordered = running == sorted(set(running)) and len(running) <= _MAX_RUNNING
-        is_within = all(lowest <= number < next_one for number in running)
-        numbers_fit = floor <= newest <= MAX_NUMBER and 0 < lowest <= next_one <= MAX_NUMBER
-        if is_ordered and is_within and numbers_fit:
-            snapshot = f"{lowest}:{next_one}:{','.join(map(str, running))}"
-            return LinePosition(newest, floor, snapshot)
-    raise InvalidArgument(
-        f"cursor {cursor[:40]!r} is not of a log: send the cursor of a frame or the id of a line"
-    )
+    position = _full_position(match) if match is not None else None
+    if position is None:
+        raise InvalidArgument(
+            f"cursor {cursor[:40]!r} is not of a log: send the cursor of a frame or the id of a "
+            "line"
+        )
+    return position
+
+
+def _full_position(match: re.Match[str]) -> LinePosition | None:
+    """The position of a cursor with a snapshot; None for one that no database has written."""
+    newest, floor, lowest, next_one = map(int, match.groups()[:4])
+    running = [int(part) for part in match[5].split(".") if part]
+    is_ordered = running == sorted(set(running)) and len(running) <= _MAX_RUNNING
+    is_within = all(lowest <= number < next_one for number in running)
+    numbers_fit = floor <= newest <= MAX_NUMBER and 0 < lowest <= next_one <= MAX_NUMBER
+    if not (is_ordered and is_within and numbers_fit):
+        return None
+    return LinePosition(newest, floor, f"{lowest}:{next_one}:{','.join(map(str, running))}")

@@ -190,10 +190,10 @@ def _conflicts_with(
         return
     at = f"{ROOT}.constraints"
     slots, most = policy.max_slots, above.max_slots
-    if slots is not None and most is not None and slots > most:
+    if _is_above(slots, most):
         yield f"{at}.resources.max_slots", f"{slots} is more than the {most} of {above.scope}"
     cost, budget = policy.max_cost_per_hour, above.max_cost_per_hour
-    if cost is not None and budget is not None and cost > budget:
+    if _is_above(cost, budget):
         text = f"{cost:g} is more than the {budget:g} of {above.scope}"
         yield f"{at}.resources.max_cost_per_hour", text
     limit, highest = policy.priority_limit, above.priority_limit
@@ -204,3 +204,7 @@ def _conflicts_with(
     policies = Policies(levels=(above,), workload=workload)
     for text in find_violations(resources, policies, priorities=priorities):
         yield f"{INVARIANT}.resources", text
+
+
+def _is_above(value: float | None, limit: float | None) -> bool:
+    return value is not None and limit is not None and value > limit

@@ -196,15 +196,10 @@ class Tagged(ValueType):
         canonical = self.aliases.get(name, name) if isinstance(name, str) else None
         if canonical is not None and canonical in self.variants:
             return self.variants[canonical].read({**value, self.tag: canonical}, at, report)
-        if isinstance(name, str) and name in self.removed:
-            text = f'{self.tag} "{name}" has been removed: {self.removed[name]}'
-            report.problem(f"{at}.{self.tag}", text)
-            return None  # its other keys have no known meaning
         if name is not None:
-            choices = ", ".join((*self.variants, *self.aliases))
-            shown = f'"{name}"' if isinstance(name, str) else type_name(name)
-            text = f"{self.tag} must be one of {choices} but found {shown}"
-            report.problem(f"{at}.{self.tag}", text)
+            report.problem(f"{at}.{self.tag}", self._refusal(name))
+        if isinstance(name, str) and name in self.removed:
+            return None  # its other keys have no known meaning
         rest = {key: item for key, item in value.items() if key != self.tag}
         return self._any_variant().read(rest, at, report)
 
@@ -241,6 +236,16 @@ class Tagged(ValueType):
             schema["properties"][self.tag] = {"enum": names}
             choices.append(schema)
         return {"type": "object", "anyOf": choices}
+
+    def _refusal(self, name: Any) -> str:
+        if not isinstance(name, str):
+            value = type_name(name)
+        elif name in self.removed:
+            return f'{self.tag} "{name}" has been removed: {self.removed[name]}'
+        else:
+            value = f'"{name}"'
+        choices = ", ".join((*self.variants, *self.aliases))
+        return f"{self.tag} must be one of {choices} but found {value}"
 
     def _any_variant(self) -> Object:
         fields: dict[str, Field] = {}

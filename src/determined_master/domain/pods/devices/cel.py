@@ -79,24 +79,34 @@ def _value(node: CelNode, device: Variable) -> Any:
         case CelDevice():
             return device
         case CelListed():
-            return [_value(item, device) for item in node.items]
+            return _values(node.items, device)
         case CelField():
             return _field(_value(node.of, device), _value(node.name, device))
         case CelCall("has"):
             return _has(node.arguments[0], device)
         case CelCall():
-            return _called(node.name, [_value(a, device) for a in node.arguments])
-        case CelOperation("&&"):
-            return _joined(node.sides, device, decides=False)
-        case CelOperation("||"):
-            return _joined(node.sides, device, decides=True)
-        case CelOperation("!"):
-            return not _bool(_value(node.sides[0], device))
+            return _called(node.name, _values(node.arguments, device))
         case CelOperation():
-            left, right = (_value(side, device) for side in node.sides)
-            return _compared(node.sign, left, right)
+            return _operated(node.sign, node.sides, device)
         case _:
             assert_never(node)
+
+
+def _values(nodes: tuple[CelNode, ...], device: Variable) -> list[Any]:
+    return [_value(node, device) for node in nodes]
+
+
+def _operated(sign: str, sides: tuple[CelNode, ...], device: Variable) -> bool:
+    match sign:
+        case "&&":
+            return _joined(sides, device, decides=False)
+        case "||":
+            return _joined(sides, device, decides=True)
+        case "!":
+            return not _bool(_value(sides[0], device))
+        case _:
+            left, right = _values(sides, device)
+            return _compared(sign, left, right)
 
 
 def _joined(sides: tuple[CelNode, ...], device: Variable, *, decides: bool) -> bool:

@@ -159,20 +159,16 @@ class _Parser:
 
     def _primary(self) -> CelNode:
         kind, text = self._next()
-        if kind == "text":
-            return CelValue(re.sub(r"\\(.)", r"\1", text[1:-1]))
-        if kind == "number":
-            return CelValue(int(text))
         if text == "-" and self._peek()[0] == "number":
             return CelValue(-int(self._next()[1]))
+        if (value := _literal(kind, text)) is not None:
+            return CelValue(value)
         if text == "(":
             found = self._any_of()
             self._expects(")")
             return found
         if text == "[":
             return CelListed(self._until("]"))
-        if text in ("true", "false"):
-            return CelValue(text == "true")
         if text == "device":
             return CelDevice()
         if kind == "name" and self._takes("("):
@@ -211,6 +207,15 @@ class _Parser:
     def _expects(self, sign: str) -> None:
         if not self._takes(sign):
             raise NotUnderstood(f"{sign!r} is missing before {_cut(self._peek()[1] or 'its end')}")
+
+
+def _literal(kind: str, text: str) -> str | int | bool | None:
+    """The value of a token; None for one that is no literal."""
+    if kind == "text":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    if kind == "number":
+        return int(text)
+    return {"true": True, "false": False}.get(text)
 
 
 def _call(name: str, arguments: tuple[CelNode, ...], known: frozenset[str]) -> CelCall:

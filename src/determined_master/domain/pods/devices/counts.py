@@ -107,17 +107,17 @@ def count(selected: SelectedPool, held: Held, nodes: Sequence[NodeFacts]) -> dic
     in_use = [device for device in pool.devices if device.id in held]
     usable = [(n, d) for n, d in placed if d.id not in held and not d.is_tainted]
     free = _usable(usable, pool.counters, in_use)
-    return {
-        node: NodeCount(
+    counts = {}
+    for node, devices in by_node.items():
+        counts[node] = NodeCount(
             slots=slots.get(node, 0),
             free=free.get(node, 0),
             own=_number_held(devices, held, node),
             others=_number_held(devices, held, ""),
-            tainted=sum(1 for d in devices if d.is_tainted and d.id not in held),
+            tainted=_number_tainted(devices, held),
             products=frozenset(d.product for d in devices),
         )
-        for node, devices in by_node.items()
-    }
+    return counts
 
 
 def _by_node(
@@ -137,6 +137,10 @@ def _by_node(
 
 def _number_held(devices: Iterable[DeviceFacts], held: Held, holder: str) -> int:
     return sum(1 for device in devices if held.get(device.id) == holder)
+
+
+def _number_tainted(devices: Iterable[DeviceFacts], held: Held) -> int:
+    return sum(1 for device in devices if device.is_tainted and device.id not in held)
 
 
 def together(counts: Iterable[NodeCount]) -> NodeCount:

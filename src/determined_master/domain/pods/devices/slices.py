@@ -10,7 +10,7 @@ Source: https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -101,9 +101,7 @@ def whole_pool(slices: Iterable[SliceFacts]) -> DevicePool | None:
     Args:
         slices: of one pool; of none the result is None.
     """
-    known = list(slices)
-    newest = max((one.generation for one in known), default=0)
-    current = [one for one in known if one.generation == newest]
+    current = _newest(list(slices))
     if not current or any(one.slices != len(current) for one in current):
         return None
     devices = sorted((d for one in current for d in one.devices), key=lambda d: d.id)
@@ -111,6 +109,11 @@ def whole_pool(slices: Iterable[SliceFacts]) -> DevicePool | None:
         return None  # Kubernetes allocates nothing of a pool that has one name twice
     counters = {key: amount for one in current for key, amount in one.counters.items()}
     return DevicePool(id=current[0].pool, devices=tuple(devices), counters=counters)
+
+
+def _newest(slices: Sequence[SliceFacts]) -> list[SliceFacts]:
+    newest = max((one.generation for one in slices), default=0)
+    return [one for one in slices if one.generation == newest]
 
 
 def _device(item: Json, pool: DevicePoolId, reach: Reach | None) -> DeviceFacts:
