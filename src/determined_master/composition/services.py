@@ -144,10 +144,10 @@ def make_services(
         Webhooks(db, base.deliveries, base.log_triggers, base.settings.webhooks.networks()),
         base.live,
         base.streams,
-        _live_updates(base, backends, queues, guard),
     )
+    views = Views(trials, experiments, services[Agents], base.live)
+    services.add(LiveUpdates, _live_updates(base, backends, queues, guard, views))
     services.add(AgentSockets, backends.admission)
-    services.add(Views, Views(trials, experiments, services[Agents], base.live))
     services.add(PageData, _page_data(services, guard))
     return services
 
@@ -177,13 +177,16 @@ def _page_data(services: Services, guard: Guard) -> PageData:
 
 
 def _live_updates(
-    base: CoreServices, backends: MasterBackends, queues: QueueServices, guard: Guard
+    base: CoreServices,
+    backends: MasterBackends,
+    queues: QueueServices,
+    guard: Guard,
+    views: Views,
 ) -> LiveUpdates:
     """The live channel, which shares the notifications of rows with the streams."""
-    cluster = ClusterFacts(backends.runner.agents, lambda: queues.pools.names)
-    return LiveUpdates(
-        base.db, guard, base.changes, base.news, LiveLines(base.db), base.live, cluster
-    )
+    cluster = ClusterFacts(backends.runner.agents, lambda: queues.pools.names, base.live)
+    lines = LiveLines(base.db)
+    return LiveUpdates(base.db, guard, base.changes, base.news, lines, cluster, views)
 
 
 def _people(base: CoreServices, passwords: Passwords) -> tuple[object, ...]:

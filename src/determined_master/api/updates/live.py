@@ -12,7 +12,6 @@ from determined_master.api.http.access import FILTERED
 from determined_master.api.http.middleware import caller_of
 from determined_master.api.http.reauthorization import RECHECK_S
 from determined_master.api.http.routes import Call, Reply, plain_route, socket_route
-from determined_master.api.updates.live_views import Views
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, InvalidArgument
 from determined_master.domain.updates.live import (
@@ -48,14 +47,10 @@ class _Closed(Exception):
 
 @socket_route("/api/ui/v1/live", access=FILTERED)
 async def live_channel(
-    call: Call,
-    socket: WebSocket,
-    live_updates: LiveUpdates,
-    identities: Identities,
-    views: Views,
+    call: Call, socket: WebSocket, live_updates: LiveUpdates, identities: Identities
 ) -> None:
     """Topics that the client subscribes to, until it leaves or its token is good no longer."""
-    viewer = live_updates.open(call.caller, views)
+    viewer = live_updates.open(call.caller)
     code = INTERNAL
     try:
         if (await socket.receive())["type"] != "websocket.connect":
@@ -77,17 +72,12 @@ async def live_channel(
     query=("topics", "cursors"),
     produces="text/event-stream",
 )
-async def live_events(
-    call: Call,
-    live_updates: LiveUpdates,
-    identities: Identities,
-    views: Views,
-) -> Reply:
+async def live_events(call: Call, live_updates: LiveUpdates, identities: Identities) -> Reply:
     """Frames of the `topics` in the query, as server-sent events; `cursors` in the same order."""
     wanted = _topics(call)
     live_updates.check_room(call.caller.user_id, call.caller.username)
     return Reply(
-        _events(call, wanted, views, live_updates, identities),
+        _events(call, wanted, live_updates, identities),
         content_type="text/event-stream",
         headers=(("cache-control", "no-store"), ("x-accel-buffering", "no")),
     )
@@ -228,12 +218,11 @@ def _topics(call: Call) -> list[Subscribe]:
 async def _events(
     call: Call,
     wanted: Sequence[Subscribe],
-    views: Views,
     live_updates: LiveUpdates,
     identities: Identities,
 ) -> AsyncGenerator[bytes]:
     # Opened here: a generator that was never begun has nothing to close.
-    viewer = live_updates.open(call.caller, views)
+    viewer = live_updates.open(call.caller)
     batches = _frames(viewer)
     stay = asyncio.ensure_future(_stay(call, viewer, live_updates, identities))
     pending: asyncio.Future[Sequence[LiveFrame]] = asyncio.ensure_future(anext(batches))

@@ -38,11 +38,13 @@ class ClusterTopics:
         channels: Channels,
         news: LiveNews,
         agents: Callable[[], Sequence[AgentSnapshot]],
+        views: LiveViews,
     ) -> None:
         self._db = db
         self._channels = channels
         self._news = news
         self._agents = agents
+        self._views = views
         self._seen: dict[str, AgentSnapshot] | None = None
         """Agents as they were sent; None while nobody watches them."""
         self._states: OrderedDict[str, str] = OrderedDict()
@@ -53,15 +55,15 @@ class ClusterTopics:
         if self._seen is None:
             self._seen = {agent.id: agent for agent in self._agents()}
 
-    async def flush(self, changes: Changes, views: LiveViews) -> None:
+    async def flush(self, changes: Changes) -> None:
         """Publish what has changed."""
         self._flush_queues(changes)
-        await self._flush_agents(changes, views)
+        await self._flush_agents(changes)
         own = self._channels.of_kind("me")
         if changes.tasks and (own or self._channels.of_kind("tasks")):
             async with self._db.acquire() as conn:
                 tasks = await rows.list_tasks(conn, changes.tasks)
-            self._flush_tasks(tasks, views)
+            self._flush_tasks(tasks)
             self._flush_own_tasks(tasks)
         if (changes.models or changes.versions) and self._channels.of_kind("models"):
             await self._flush_models(changes)
@@ -78,7 +80,7 @@ class ClusterTopics:
                 else:
                     channel.publish("upsert", CHANGED)
 
-    async def _flush_agents(self, changes: Changes, views: LiveViews) -> None:
+    async def _flush_agents(self, changes: Changes) -> None:
         watching = self._channels.of_kind("agents")
         if not watching:
             self._seen = None
@@ -93,14 +95,22 @@ class ClusterTopics:
             return
         data = CHANGED
         if len(changed) <= MAX_AGENTS:
-            shown = await _shown(changed, views)
+            shown = await self._shown(changed)
             gone = msgspec.json.encode(removed)
             data = b'{"agents":[%s],"removed":%s}' % (b",".join(shown), gone)
         for channel in watching:
             channel.publish("upsert", data if channel.audience is None else CHANGED)
 
-    def _flush_tasks(self, tasks: Sequence[LiveTask], views: LiveViews) -> None:
-        shown = [(row, views.task(row)) for row in tasks]
+    async def _shown(self, agents: Sequence[AgentSnapshot]) -> list[bytes]:
+        shown = []
+        for number, agent in enumerate(agents, start=1):
+            shown.append(self._views.agent(agent))
+            if number % AGENTS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return shown
+
+    def _flush_tasks(self, tasks: Sequence[LiveTask]) -> None:
+        shown = [(row, self._views.task(row)) for row in tasks]
         for channel in self._channels.of_kind("tasks"):
             seen = [text for row, text in shown if _is_in(channel, row.workspace_id)]
             if seen:
@@ -161,15 +171,6 @@ class ClusterTopics:
         if len(self._states) > MAX_STATES:
             self._states.popitem(last=False)
         return True
-
-
-async def _shown(agents: Sequence[AgentSnapshot], views: LiveViews) -> list[bytes]:
-    shown = []
-    for number, agent in enumerate(agents, start=1):
-        shown.append(views.agent(agent))
-        if number % AGENTS_AT_ONCE == 0:
-            await asyncio.sleep(0)
-    return shown
 
 
 def _is_in(channel: Channel, workspace_id: int | None) -> bool:

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from determined_master import clock
@@ -82,17 +83,17 @@ class LiveUpdates:
         changes: EntityChanges,
         news: LiveNews,
         lines: LineSource,
-        live: LiveAllocations,
         cluster: ClusterFacts,
+        views: LiveViews,
     ) -> None:
         self._changes = changes
         self._news = news
         self._admission = Admission(guard, cluster.pool_names)
         self._channels = Channels(news)
-        self._trials = TrialTopics(db, self._channels, news, live)
-        self._cluster = ClusterTopics(db, self._channels, news, cluster.agents)
-        self._logs = LogChannels(lines, news.watched_logs)
-        self._views: LiveViews | None = None
+        self._trials = TrialTopics(db, self._channels, news, cluster.live, views)
+        self._cluster = ClusterTopics(db, self._channels, news, cluster.agents, views)
+        self._logs = LogChannels(lines, news.watched_logs, views)
+        self._views = views
         self._viewers: set[LiveConnection] = set()
         self._of_user: Counter[int] = Counter()
         self._task: asyncio.Task[None] | None = None
@@ -118,10 +119,9 @@ class LiveUpdates:
         if len(self._viewers) >= MAX_CONNECTIONS:
             raise ResourceExhausted("too many live connections are open: try again later")
 
-    def open(self, caller: Caller, views: LiveViews) -> LiveConnection:
+    def open(self, caller: Caller) -> LiveConnection:
         """A connection; `close` ends it. Raises ResourceExhausted: as `check_room`."""
         self.check_room(caller.user_id, caller.username)
-        self._views = views
         viewer = LiveConnection(caller)
         self._viewers.add(viewer)
         self._of_user[caller.user_id] += 1
@@ -206,18 +206,16 @@ class LiveUpdates:
     async def _subscribe_to_log(self, viewer: LiveConnection, topic: Topic, cursor: str) -> None:
         position = read_position(cursor) if cursor else None
         await self._admission.admit(viewer.caller, topic)
-        if self._views is not None:
-            self._logs.join(viewer, topic, position, self._views)
+        self._logs.join(viewer, topic, position)
 
     async def _current(self, topic: Topic) -> bytes:
         """Data of the first frame."""
-        views = self._views
-        if views is not None and topic.kind == "exp":
-            found = await views.experiment(topic.id)
+        if topic.kind == "exp":
+            found = await self._views.experiment(topic.id)
             if found is not None:
                 return experiment_data(found, ())
-        if views is not None and topic.kind == "run":
-            trial = (await views.trials([topic.id])).get(topic.id)
+        if topic.kind == "run":
+            trial = (await self._views.trials([topic.id])).get(topic.id)
             if trial is not None:
                 return b'{"trial":%s}' % trial[1]
         return self._empty(topic)
@@ -229,8 +227,7 @@ class LiveUpdates:
         return _FIRST.get(topic.kind, b"{}")
 
     def _refuse(self, viewer: LiveConnection, name: str, error: DetError) -> None:
-        status = 500 if self._views is None else self._views.status(error)
-        viewer.push(refusal(name[:100], status, error.text))
+        viewer.push(refusal(name[:100], self._views.status(error), error.text))
 
     def _recheck_all(self) -> None:
         for viewer in self._viewers:
@@ -277,11 +274,9 @@ class LiveUpdates:
         if changes.are_unknown:
             self._reset()
             return
-        if self._views is None:
-            return
         try:
-            await self._trials.flush(changes, self._views)
-            await self._cluster.flush(changes, self._views)
+            await self._trials.flush(changes)
+            await self._cluster.flush(changes)
         except DATABASE_ERRORS as error:
             log.info("live topics are reset", extra={"error": str(error)})
             self._reset()
@@ -321,13 +316,10 @@ class LiveUpdates:
             channel.publish("reset")
 
 
+@dataclass(frozen=True)
 class ClusterFacts:
     """What the channel asks of the cluster."""
 
-    def __init__(
-        self,
-        agents: Callable[[], Sequence[AgentSnapshot]],
-        pool_names: Callable[[], Collection[str]],
-    ) -> None:
-        self.agents = agents
-        self.pool_names = pool_names
+    agents: Callable[[], Sequence[AgentSnapshot]]
+    pool_names: Callable[[], Collection[str]]
+    live: LiveAllocations

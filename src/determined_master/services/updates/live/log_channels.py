@@ -27,19 +27,20 @@ class _Followed:
 class LogChannels:
     """Starts a loop with the first viewer of a task and ends it with the last."""
 
-    def __init__(self, lines: LineSource, watched: dict[str, Callable[[], None]]) -> None:
+    def __init__(
+        self, lines: LineSource, watched: dict[str, Callable[[], None]], views: LiveViews
+    ) -> None:
         """`watched` gets for each task a function to call when it may have new lines."""
         self._lines = lines
         self._watched = watched
+        self._views = views
         self._followed: dict[str, _Followed] = {}
 
-    def join(
-        self, viewer: LiveConnection, topic: Topic, cursor: LinePosition | None, views: LiveViews
-    ) -> None:
+    def join(self, viewer: LiveConnection, topic: Topic, cursor: LinePosition | None) -> None:
         """Send a viewer the lines after a position, or the new ones only."""
         followed = self._followed.get(topic.key)
         if followed is None or followed.channel.is_over:
-            channel = LogChannel(topic, self._lines, views)
+            channel = LogChannel(topic, self._lines, self._views)
             followed = self._followed[topic.key] = _Followed(channel)
             self._watched[topic.key] = channel.wake
             followed.task = asyncio.create_task(channel.run())

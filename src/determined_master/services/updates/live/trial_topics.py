@@ -26,27 +26,31 @@ class TrialTopics:
     """Topics `exp`, `run` and `project`."""
 
     def __init__(
-        self, db: Database, channels: Channels, news: LiveNews, live: LiveAllocations
+        self,
+        db: Database,
+        channels: Channels,
+        news: LiveNews,
+        live: LiveAllocations,
+        views: LiveViews,
     ) -> None:
         self._db = db
         self._channels = channels
         self._news = news
         self._live = live
+        self._views = views
 
-    async def flush(self, changes: Changes, views: LiveViews) -> None:
+    async def flush(self, changes: Changes) -> None:
         """Publish what has changed."""
-        trials = await self._trials(changes, views)
-        await self._flush_experiments(changes, trials, views)
+        trials = await self._trials(changes)
+        await self._flush_experiments(changes, trials)
         if self._channels.of_kind("project"):
-            await self._flush_runs(changes, views)
+            await self._flush_runs(changes)
 
-    async def _trials(
-        self, changes: Changes, views: LiveViews
-    ) -> dict[int, tuple[int, bytes] | None]:
+    async def _trials(self, changes: Changes) -> dict[int, tuple[int, bytes] | None]:
         """Changed trials that are watched, by themselves or in their experiment."""
         found: dict[int, tuple[int, bytes] | None] = {}
         for some in _pieces(list(filter(self._is_watched, changes.trials)), TRIALS_AT_ONCE):
-            shown = await views.trials(some)
+            shown = await self._views.trials(some)
             for trial_id in some:
                 found[trial_id] = seen = shown.get(trial_id)
                 if seen is not None:
@@ -68,7 +72,7 @@ class TrialTopics:
         return bool(self._channels.of("exp", experiment_id))
 
     async def _flush_experiments(
-        self, changes: Changes, trials: Mapping[int, tuple[int, bytes] | None], views: LiveViews
+        self, changes: Changes, trials: Mapping[int, tuple[int, bytes] | None]
     ) -> None:
         by_experiment: dict[int, list[bytes]] = {i: [] for i in changes.experiments}
         for seen in trials.values():
@@ -78,14 +82,14 @@ class TrialTopics:
             watching = self._channels.of("exp", experiment_id)
             if not watching:
                 continue
-            experiment = await views.experiment(experiment_id)
+            experiment = await self._views.experiment(experiment_id)
             for channel in watching:
                 if experiment is None:
                     channel.publish("delete", b'{"id":%d}' % experiment_id)
                 else:
                     channel.publish("upsert", experiment_data(experiment, changed))
 
-    async def _flush_runs(self, changes: Changes, views: LiveViews) -> None:
+    async def _flush_runs(self, changes: Changes) -> None:
         projects = self._channels.of_kind("project")
         places: Mapping[int, int] = {}
         if changes.left:
@@ -99,7 +103,7 @@ class TrialTopics:
         for some in _pieces(sorted(changes.trials), RUNS_AT_ONCE):
             async with self._db.acquire() as conn:
                 found = await rows.list_runs(conn, some)
-            shown = [(row, views.run(row, self._state(row))) for row in found]
+            shown = [(row, self._views.run(row, self._state(row))) for row in found]
             for channel in projects:
                 seen = [text for row, text in shown if _shows(channel, row)]
                 if seen:
