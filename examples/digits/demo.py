@@ -59,7 +59,7 @@ def main() -> int:
     page = f"{address}/det/experiments/{experiment.id}/overview"
     command = command_here()
     for label, words in (
-        ("look", f"export DET_MASTER={address}; {command} experiment list"),
+        ("look", f"{command} experiment list"),
         ("why", f"{command} trial story {best_of(experiment)}"),
         ("stop it", f"{command} deploy local cluster-down --cluster-name {CLUSTER}"),
     ):

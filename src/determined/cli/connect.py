@@ -7,6 +7,7 @@ import os
 from typing import cast
 
 from determined.cli import declare, errors, trust
+from determined.common import master_contexts
 from determined.common.api import (
     Session,
     UnauthSession,
@@ -31,10 +32,12 @@ def address_of(args: argparse.Namespace) -> str:
     """The canonical form of the master's address.
 
     Raises:
-        CliError: the text is not a valid address.
+        CliError: the text is not a valid address, or the contexts cannot be read.
     """
     try:
-        return canonicalize_master_url(args.master)
+        return canonicalize_master_url(args.master or master_contexts.default_master().address)
+    except master_contexts.ContextError as error:
+        raise errors.CliError(str(error)) from None
     except ValueError as error:
         raise errors.CliError(f"{error}; set it with -m or DET_MASTER") from None
 

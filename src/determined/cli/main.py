@@ -131,10 +131,12 @@ def _parser(loaded: Sequence[declare.Command]) -> argparse.ArgumentParser:
         description="Determined command-line client",
         formatter_class=declare.HelpFormatter,
     )
-    address = os.environ.get("DET_MASTER") or "localhost:8080"
     parser.add_argument("-u", "--user", metavar="username", help="run as the given user")
     parser.add_argument(
-        "-m", "--master", metavar="address", default=address, help="master address"
+        "-m",
+        "--master",
+        metavar="address",
+        help="master address (default: DET_MASTER, the current context, or localhost:8080)",
     )
     parser.add_argument(
         "-v",

@@ -12,6 +12,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("checkpoint|c", "manage checkpoints", "determined.cli.checkpoint.commands"),
     ("command|cmd", "manage commands", "determined.cli.interactive.command"),
     ("config-policies|cp", "manage config policies", "determined.cli.config.config_policies"),
+    ("context|ctx", "manage contexts: named masters", "determined.cli.config.context"),
     ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
     ("dev", "call the REST API", "determined.cli.dev.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment.commands"),

@@ -8,7 +8,8 @@ import pathlib
 import sys
 
 from determined.cli import errors
-from determined.common.api import _address, authentication, certs
+from determined.common import private_file
+from determined.common.api import _address, certs
 
 _UNTRUSTED = (18, 19, 20, 21)
 """OpenSSL's error codes for a certificate without a trusted issuer."""
@@ -71,4 +72,4 @@ def file_of(address: str) -> pathlib.Path:
     """The file of the accepted certificate of one master."""
     where = _address.parse_address(address)
     host = where.host.replace(":", "_")
-    return authentication.config_path() / "certificates" / f"{host}_{where.port}.pem"
+    return private_file.config_path() / "certificates" / f"{host}_{where.port}.pem"

@@ -17,6 +17,8 @@ from typing import (
     Union,
 )
 
+from determined.common import private_file
+
 if TYPE_CHECKING:
     import datetime
 
@@ -109,9 +111,7 @@ def safe_load_yaml_with_exceptions(yaml_file: Text) -> Any:
 
 def get_config_path() -> pathlib.Path:
     """The directory of this user's settings and logins."""
-    base = os.environ.get("XDG_CONFIG_HOME")
-    root = pathlib.Path(base) if base else pathlib.Path.home() / ".config"
-    return root / "determined"
+    return private_file.config_path()
 
 
 def get_max_retries_config() -> Retry:

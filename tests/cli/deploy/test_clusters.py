@@ -15,6 +15,7 @@ from tests.covers import covers
 from tests.free_ports import free_port
 
 from determined.cli.deploy import layout, processes, specs, stop, supervisor_client
+from determined.common import master_contexts
 from determined.common.api import authentication
 
 pytestmark = pytest.mark.slow
@@ -29,7 +30,7 @@ def test_up_starts_master_and_agents_and_logs_in(
     assert "2 with 2 slots" in out
     assert "det deploy local cluster-down --cluster-name c1" in out
     assert "det deploy local logs --cluster-name c1" in out
-    assert f"export DET_MASTER={address}" in out
+    assert det("context", "show").out == f"{address} (context local-c1)\n"
     assert running(cluster) == {"master", "c1-agent-0", "c1-agent-1"}
     for name in (address, f"http://localhost:{port}"):  # the second is what det uses by default
         store = authentication.TokenStore(name)
@@ -54,6 +55,34 @@ def test_down_stops_all_processes_and_a_second_down_changes_nothing(
     assert not any(process and processes.is_alive(process) for process in left)
     again = det("d", "local", "cluster-down", "--cluster-name", "c1")
     assert (again.status, again.out) == (0, "cluster 'c1' is not running\n")
+
+
+def test_down_gives_commands_the_master_that_they_used_before(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
+    det("context", "create", "lab", "lab:9000")
+    up(det, port)
+    assert "(context local-c1)" in det("context", "show").out
+    det("d", "local", "cluster-down", "--cluster-name", "c1")
+    assert det("context", "show").out == "http://lab:9000 (context lab)\n"
+    assert "local-c1" not in det("context", "list").out
+
+
+def test_up_names_the_variable_that_leads_commands_elsewhere(
+    det: Det, cluster: layout.ClusterLayout, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DET_MASTER", "lab:9000")
+    assert "unset DET_MASTER: it is lab:9000, and commands use it" in up(det, port)
+
+
+def test_a_cluster_is_up_where_contexts_are_damaged(
+    det: Det, cluster: layout.ClusterLayout, port: int
+) -> None:
+    file = master_contexts.ContextStore().path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{")
+    assert f"cluster 'c1' is up at http://127.0.0.1:{port}" in up(det, port)
+    assert file.read_text() == "{"
 
 
 def test_two_clusters_run_side_by_side(det: Det, clusters: Clusters, port: int) -> None:

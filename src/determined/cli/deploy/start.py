@@ -16,6 +16,7 @@ from determined.cli.deploy import (
     extras,
     kept_agents,
     layout,
+    local_context,
     ports,
     ready,
     running_master,
@@ -146,6 +147,7 @@ def _is_up(cluster: layout.ClusterLayout, names: Sequence[str], args: argparse.N
     if supervisor_client.find_supervisor(cluster) is None:
         return False
     print(f"cluster '{cluster.cluster}' is already up at {address}")
+    local_context.enter(cluster)
     return True
 
 
@@ -310,8 +312,10 @@ def _print_summary(
     account = configs.account_of(config)
     if account:
         lines.insert(1, ("tasks", f"run as {account}, unless a user has an agent user"))
-    if address != "http://127.0.0.1:8080":
-        lines.insert(0, ("use it", f"export DET_MASTER={address}"))
+    other = local_context.enter(cluster)
+    if other not in (None, address):
+        use = f"unset DET_MASTER: it is {other}, and commands use it instead of this cluster"
+        lines.insert(0, ("use it", use))
     for path in cluster.initial_passwords:
         if path.exists():
             lines.append(("password", f"of users admin and determined: in {path}"))

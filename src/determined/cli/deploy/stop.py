@@ -10,7 +10,15 @@ import signal
 from typing import Callable, ContextManager, List, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy import layout, leave, processes, ready, specs, supervisor_client
+from determined.cli.deploy import (
+    layout,
+    leave,
+    local_context,
+    processes,
+    ready,
+    specs,
+    supervisor_client,
+)
 
 Say = Callable[[str], None]
 _TASK_GRACE_S = 5.0
@@ -29,6 +37,7 @@ def cluster_down(args: argparse.Namespace) -> None:
         stopped = stop_all(cluster, say=_print, keeps_tasks=args.keep_tasks, saves=True)
         if args.delete_db:
             delete_database(cluster)
+    local_context.leave(cluster)
     if stopped:
         print(f"cluster '{cluster.cluster}' is down")
     elif not args.delete_db:

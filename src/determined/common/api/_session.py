@@ -259,7 +259,8 @@ class BaseSession:
             return errors.MasterNotFoundException(text)
         return errors.MasterNotFoundException(
             f"no answer from the master at {self.master}: {reason}. Is it running, and is this "
-            "its address? Set it with -m or DET_MASTER; 'det deploy local cluster-up' starts one."
+            "its address? Set it with -m or DET_MASTER or 'det context'; 'det deploy local "
+            "cluster-up' starts one."
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import getpass
 import hashlib
 import json
@@ -14,6 +13,7 @@ import re
 import sys
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
+from determined.common import private_file
 from determined.common.api import _retry, errors
 from determined.common.api._address import canonicalize_master_url
 from determined.common.api._session import BaseSession, Session, UnauthSession
@@ -57,12 +57,6 @@ def salt_and_hash(password: str) -> str:
     return hashlib.sha512((_SALT + password).encode()).hexdigest()
 
 
-def config_path() -> pathlib.Path:
-    """The directory of the client's files: `$XDG_CONFIG_HOME/determined`."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return pathlib.Path(home) / "determined"
-
-
 class TokenStore:
     """The cached tokens and the active user of one master. One file holds all masters.
 
@@ -71,12 +65,12 @@ class TokenStore:
 
     Args:
         master: the address; its canonical form is the key in the file.
-        path: the file; None for `auth.json` in `config_path()`.
+        path: the file; None for `auth.json` in the directory of the client's files.
     """
 
     def __init__(self, master: str, path: Optional[pathlib.Path] = None) -> None:
         self.master = canonicalize_master_url(master)
-        self.path = path or config_path() / "auth.json"
+        self.path = path or private_file.config_path() / "auth.json"
 
     @property
     def active_user(self) -> Optional[str]:
@@ -127,19 +121,8 @@ class TokenStore:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[Dict[str, Any]]:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            document = self._read()
+        with private_file.change(self.path, self._read) as document:
             yield self._entry(document)
-            draft = f"{self.path}.{os.getpid()}.new"
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=4, sort_keys=True)
-            os.replace(draft, str(self.path))
-        finally:
-            os.close(lock)
 
 
 def login(master: str, username: str, password: str, options: Optional[Options] = None) -> Session:

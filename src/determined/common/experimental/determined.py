@@ -6,7 +6,7 @@ import os
 import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
-from determined.common import config_text, context, submit, text_file
+from determined.common import config_text, context, master_contexts, submit, text_file
 from determined.common.api import authentication, certs, errors
 from determined.common.experimental import (
     checkpoint,
@@ -30,7 +30,8 @@ class Determined(registry.Registry):
     """A session with a cluster.
 
     Args:
-        master: its address; None for DET_MASTER, else `http://localhost:8080`.
+        master: its address; None for DET_MASTER, else the current context of `det context`, else
+            `http://localhost:8080`.
         user: the user; None for DET_USER or the user logged in with `det user login`.
         password: the user's; None for DET_PASS or the stored token.
         cert_path: a PEM file with the certificates to trust.
@@ -55,7 +56,7 @@ class Determined(registry.Registry):
         if cert_path or cert_name or noverify:
             trust = certs.Cert.from_file(certs.NOVERIFY if noverify else cert_path, cert_name)
         self._session = authentication.resolve(
-            master or os.environ.get("DET_MASTER") or "localhost:8080",
+            master or master_contexts.default_master().address,
             user=user,
             password=password,
             options=authentication.Options(cert=trust),
