@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import sys
 from typing import Callable
 
@@ -37,6 +38,15 @@ def seconds(text: str) -> float:
     if not 0.0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
     return number
+
+
+def instant(text: str) -> str:
+    """The type of an argument that is a time in UTC; a date is its first instant."""
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return text  # the master validates times
+    return f"{text}T00:00:00Z"
 
 
 def confirm(args: argparse.Namespace, question: str) -> None:

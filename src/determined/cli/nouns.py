@@ -35,6 +35,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("user|u", "manage users", "determined.cli.user.commands"),
     ("user-group", "manage user groups", "determined.cli.user.user_group"),
     ("version", "show version information", "determined.cli.version"),
+    ("webhook|wh", "manage webhooks", "determined.cli.workspace.webhook"),
     ("workspace|w", "manage workspaces", "determined.cli.workspace.commands"),
 )
 

@@ -135,6 +135,14 @@ def test_workspaces_of_a_pool_are_listed_by_name(det: Det, master: FakeMaster) -
     [
         (("raw", "A", "B"), "raw", {"timestamp_after": ["A"], "timestamp_before": ["B"]}),
         (
+            ("raw", "2026-11-29", "2026-11-30T12:00:00Z"),
+            "raw",
+            {
+                "timestamp_after": ["2026-11-29T00:00:00Z"],
+                "timestamp_before": ["2026-11-30T12:00:00Z"],
+            },
+        ),
+        (
             ("allocations", "A", "B"),
             "allocations-csv",
             {"timestamp_after": ["A"], "timestamp_before": ["B"]},

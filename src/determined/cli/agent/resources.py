@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli import connect
+from determined.cli import arguments, connect
 from determined.cli.declare import Command, OneOf, arg, flag
 from determined.cli.output import show
 
 _HERE = "determined.cli.agent.resources"
 _JSON = flag("--json", help="Output in JSON format")
 _INSTANTS = (
-    arg("timestamp_after", help="start of the period, in UTC: 2026-01-31T00:00:00Z"),
-    arg("timestamp_before", help="end of the period, in UTC: 2026-02-01T00:00:00Z"),
+    arg(
+        "timestamp_after",
+        type=arguments.instant,
+        help="start of the period, in UTC: 2026-01-31T00:00:00Z, or 2026-01-31",
+    ),
+    arg(
+        "timestamp_before",
+        type=arguments.instant,
+        help="end of the period, in UTC: 2026-02-01T00:00:00Z, or 2026-02-01",
+    ),
 )
 _KEYS = ("user", "workspace", "job", "pool")
 _PERIODS = "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_"
