@@ -108,16 +108,28 @@ class TokenStore:
     def _read(self) -> Dict[str, Any]:
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
-            if not isinstance(document["masters"], dict):
-                raise ValueError("masters")
         except FileNotFoundError:
             return {"version": _FORM, "masters": {}}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, RecursionError):
+            document = None
+        if not self._is_usable(document):
             # Keep the invalid file for inspection.
+            renamed = f"{self.path}.corrupt"
             with contextlib.suppress(OSError):
-                os.replace(str(self.path), f"{self.path}.corrupt")
-            raise errors.CorruptTokenCacheException() from None
+                os.replace(str(self.path), renamed)
+            raise errors.CorruptTokenCacheException(renamed) from None
         return document  # type: ignore[no-any-return]  # checked just above
+
+    def _is_usable(self, document: Any) -> bool:
+        """Whether a file has the form of this class, as far as it concerns this master."""
+        if not isinstance(document, dict) or not isinstance(document.get("masters"), dict):
+            return False
+        entry = document["masters"].get(self.master, {})
+        if not isinstance(entry, dict) or not isinstance(entry.get("tokens", {}), dict):
+            return False
+        return all(isinstance(text, str) for text in entry.get("tokens", {}).values()) and (
+            isinstance(entry.get("active_user"), (str, type(None)))
+        )
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[Dict[str, Any]]:

@@ -44,7 +44,7 @@ class Cert:
             return cls(name=name or None)
         if path.lower() == NOVERIFY:
             return cls(noverify=True)
-        with open(path, encoding="ascii", errors="replace") as file:
+        with open(path, encoding="ascii", errors="ignore") as file:  # comments may have any
             text = file.read()
         if "CERTIFICATE-----" not in text:
             raise OSError(errno.EINVAL, "the file has no PEM certificate", path)

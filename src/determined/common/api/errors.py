@@ -105,9 +105,14 @@ class InvalidCredentialsException(UnauthenticatedException):
 class CorruptTokenCacheException(Exception):
     """The token cache is invalid; the next login writes a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, renamed: str = "") -> None:
+        """
+        Args:
+            renamed: where the invalid file is now.
+        """
         super().__init__(
-            "The cache of login tokens was corrupted and has been renamed: log in again with "
+            "The cache of login tokens was corrupted and has been renamed"
+            f"{f' to {renamed}' if renamed else ''}: log in again with "
             "'det user login <username>'."
         )
 
