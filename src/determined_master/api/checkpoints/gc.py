@@ -2,64 +2,46 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
 from determined_master.api.http.access import on
-from determined_master.api.http.routes import Call, plain_route, route
+from determined_master.api.http.endpoint_routes import pass_through
+from determined_master.api.http.routes import Call, plain_route
 from determined_master.api.http.task_use import MODELS, READS
 from determined_master.domain.checkpoints.gc import SavePolicy
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.services.checkpoints.gc import CheckpointGc
-from determined_wire.rest import checkpoints as wire
-from determined_wire.rest import experiments as experiment_wire
 
 MAX_INT32 = 2**31 - 1
 
 
-@route(
-    "DELETE",
-    "/api/v1/checkpoints",
+_delete_route = partial(
+    pass_through,
     access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
     in_task=MODELS,
 )
-async def delete_checkpoints(
-    call: Call, request: wire.DeleteCheckpointsRequest, checkpoint_gc: CheckpointGc
-) -> wire.DeleteCheckpointsResponse:
-    """Delete all files of checkpoints; tasks do that after the answer."""
-    await checkpoint_gc.delete(call.caller, request.checkpoint_uuids)
-    return wire.DeleteCheckpointsResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/checkpoints/rm",
-    access=on("checkpoint", "checkpoint_uuids", "delete", "checkpoint"),
-    in_task=MODELS,
+delete_checkpoints = _delete_route(
+    "DELETE /api/v1/checkpoints",
+    "Delete all files of checkpoints; tasks do that after the answer.",
+    CheckpointGc.delete,
+    takes=("checkpoint_uuids",),
 )
-async def remove_files(
-    call: Call, request: wire.CheckpointsRemoveFilesRequest, checkpoint_gc: CheckpointGc
-) -> wire.CheckpointsRemoveFilesResponse:
-    """Delete those files of checkpoints that match a pattern."""
-    await checkpoint_gc.remove_files(
-        call.caller, request.checkpoint_uuids, request.checkpoint_globs
-    )
-    return wire.CheckpointsRemoveFilesResponse()
-
-
-@route(
-    "DELETE",
-    "/api/v1/experiments/{experiment_id}/tensorboard-files",
+remove_files = _delete_route(
+    "POST /api/v1/checkpoints/rm",
+    "Delete those files of checkpoints that match a pattern.",
+    CheckpointGc.remove_files,
+    takes=("checkpoint_uuids", "checkpoint_globs"),
+)
+delete_tensorboard_files = pass_through(
+    "DELETE /api/v1/experiments/{experiment_id}/tensorboard-files",
+    "Delete the TensorBoard files of an ended experiment; answered when a task has done it.",
+    CheckpointGc.remove_tensorboard,
     access=on("experiment", "experiment_id", "control", "experiment"),
     in_task=MODELS,
 )
-async def delete_tensorboard_files(
-    call: Call, request: experiment_wire.DeleteTensorboardFilesRequest, checkpoint_gc: CheckpointGc
-) -> experiment_wire.DeleteTensorboardFilesResponse:
-    """Delete the TensorBoard files of an ended experiment; answered when a task has done it."""
-    await checkpoint_gc.remove_tensorboard(call.caller, request.experiment_id)
-    return experiment_wire.DeleteTensorboardFilesResponse()
 
 
 @plain_route(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.services.configs.policies import ConfigPolicies
@@ -38,44 +39,26 @@ async def delete_global_config_policies(
     return wire.DeleteGlobalConfigPoliciesResponse()
 
 
-@route(
-    "GET",
-    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+get_workspace_config_policies = pass_through(
+    "GET /api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    "The policies of the workspace itself; empty when there are none.",
+    ConfigPolicies.get,
+    answer="config_policies",
     access=on("workspace", "workspace_id"),
     in_task=READS,
 )
-async def get_workspace_config_policies(
-    call: Call, request: wire.GetWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
-) -> wire.GetWorkspaceConfigPoliciesResponse:
-    """The policies of the workspace itself; empty when there are none."""
-    found = await config_policies.get(call.caller, request.workspace_id, request.workload_type)
-    return wire.GetWorkspaceConfigPoliciesResponse(config_policies=found)
-
-
-@route(
-    "PUT",
-    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
-    submission=True,
+put_workspace_config_policies = pass_through(
+    "PUT /api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    "Set what holds for a workspace, in place of all that was set.",
+    ConfigPolicies.put,
+    takes=("config_policies",),
+    answer="config_policies",
+    is_submission=True,
     access=on("workspace", "workspace_id", "configure", "workspace"),
 )
-async def put_workspace_config_policies(
-    call: Call, request: wire.PutWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
-) -> wire.PutWorkspaceConfigPoliciesResponse:
-    """Set what holds for a workspace, in place of all that was set."""
-    stored = await config_policies.put(
-        call.caller, request.workspace_id, request.workload_type, request.config_policies
-    )
-    return wire.PutWorkspaceConfigPoliciesResponse(config_policies=stored)
-
-
-@route(
-    "DELETE",
-    "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+delete_workspace_config_policies = pass_through(
+    "DELETE /api/v1/config-policies/workspaces/{workspace_id}/{workload_type}",
+    "Delete a workspace's policies.",
+    ConfigPolicies.delete,
     access=on("workspace", "workspace_id", "configure", "workspace"),
 )
-async def delete_workspace_config_policies(
-    call: Call, request: wire.DeleteWorkspaceConfigPoliciesRequest, config_policies: ConfigPolicies
-) -> wire.DeleteWorkspaceConfigPoliciesResponse:
-    """Delete a workspace's policies."""
-    await config_policies.delete(call.caller, request.workspace_id, request.workload_type)
-    return wire.DeleteWorkspaceConfigPoliciesResponse()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on, upsert
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
@@ -96,17 +97,12 @@ async def patch_template_name(
     return wire.PatchTemplateNameResponse(template=_template(call.caller, row))
 
 
-@route(
-    "DELETE",
-    "/api/v1/templates/{template_name}",
+delete_template = pass_through(
+    "DELETE /api/v1/templates/{template_name}",
+    "Delete a template; configurations made from it are kept.",
+    Templates.delete,
     access=on("template", "template_name", "delete", "template"),
 )
-async def delete_template(
-    call: Call, request: wire.DeleteTemplateRequest, templates: Templates
-) -> wire.DeleteTemplateResponse:
-    """Delete a template; configurations made from it are kept."""
-    await templates.delete(call.caller, request.template_name)
-    return wire.DeleteTemplateResponse()
 
 
 def _given(template: Template | None) -> Template:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.experiments.experiments import full_experiment
 from determined_master.api.http.access import on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import WORKS
 from determined_master.pools.live import LiveAllocations
@@ -48,15 +49,10 @@ async def retain_logs(
     return wire.PutExperimentRetainLogsResponse()
 
 
-@route(
-    "DELETE",
-    "/api/v1/experiments/{experiment_id}",
+delete_experiment = pass_through(
+    "DELETE /api/v1/experiments/{experiment_id}",
+    "Delete an ended experiment with all its results; that continues after the answer.",
+    Experiments.delete,
     access=on("experiment", "experiment_id", "delete", "experiment"),
     in_task=WORKS,
 )
-async def delete_experiment(
-    call: Call, request: wire.DeleteExperimentRequest, experiments: Experiments
-) -> wire.DeleteExperimentResponse:
-    """Delete an ended experiment with all its results; that continues after the answer."""
-    await experiments.delete(call.caller, request.experiment_id)
-    return wire.DeleteExperimentResponse()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from determined_master.api.http.access import FILTERED, maybe, of_task, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS, WORKS
@@ -139,107 +141,48 @@ async def get_experiments(
     )
 
 
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/activate",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+_control_route = partial(
+    pass_through, access=on("experiment", "id", "control", "experiment"), in_task=WORKS
 )
-async def activate_experiment(
-    call: Call, request: wire.ActivateExperimentRequest, experiments: Experiments
-) -> wire.ActivateExperimentResponse:
-    """Let a paused experiment run."""
-    await experiments.activate(call.caller, request.id)
-    return wire.ActivateExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/pause",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+activate_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/activate", "Let a paused experiment run.", Experiments.activate
 )
-async def pause_experiment(
-    call: Call, request: wire.PauseExperimentRequest, experiments: Experiments
-) -> wire.PauseExperimentResponse:
-    """Ask every trial to checkpoint and give its slots back."""
-    await experiments.pause(call.caller, request.id)
-    return wire.PauseExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/cancel",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+pause_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/pause",
+    "Ask every trial to checkpoint and give its slots back.",
+    Experiments.pause,
 )
-async def cancel_experiment(
-    call: Call, request: wire.CancelExperimentRequest, experiments: Experiments
-) -> wire.CancelExperimentResponse:
-    """End an experiment; its trials may save their work first."""
-    await experiments.cancel(call.caller, request.id)
-    return wire.CancelExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/kill",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+cancel_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/cancel",
+    "End an experiment; its trials may save their work first.",
+    Experiments.cancel,
 )
-async def kill_experiment(
-    call: Call, request: wire.KillExperimentRequest, experiments: Experiments
-) -> wire.KillExperimentResponse:
-    """End an experiment at once."""
-    await experiments.kill(call.caller, request.id)
-    return wire.KillExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/archive",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+kill_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/kill", "End an experiment at once.", Experiments.kill
 )
-async def archive_experiment(
-    call: Call, request: wire.ArchiveExperimentRequest, experiments: Experiments
-) -> wire.ArchiveExperimentResponse:
-    """Hide an ended experiment from lists."""
-    await experiments.archive(call.caller, request.id, archived=True)
-    return wire.ArchiveExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{id}/unarchive",
-    access=on("experiment", "id", "control", "experiment"),
-    in_task=WORKS,
+archive_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/archive",
+    "Hide an ended experiment from lists.",
+    Experiments.archive,
+    fixed={"archived": True},
 )
-async def unarchive_experiment(
-    call: Call, request: wire.UnarchiveExperimentRequest, experiments: Experiments
-) -> wire.UnarchiveExperimentResponse:
-    """Show an archived experiment again."""
-    await experiments.archive(call.caller, request.id, archived=False)
-    return wire.UnarchiveExperimentResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/experiments/{experiment_id}/move",
+unarchive_experiment = _control_route(
+    "POST /api/v1/experiments/{id}/unarchive",
+    "Show an archived experiment again.",
+    Experiments.archive,
+    fixed={"archived": False},
+)
+move_experiment = pass_through(
+    "POST /api/v1/experiments/{experiment_id}/move",
+    "Put an experiment into another project.",
+    Projects.move_experiment,
+    takes=("destination_project_id",),
     access=(
         on("experiment", "experiment_id", "control", "experiment"),
         on("project", "destination_project_id", "create", "experiment"),
     ),
     in_task=WORKS,
 )
-async def move_experiment(
-    call: Call, request: wire.MoveExperimentRequest, projects: Projects
-) -> wire.MoveExperimentResponse:
-    """Put an experiment into another project."""
-    await projects.move_experiment(
-        call.caller, request.experiment_id, request.destination_project_id
-    )
-    return wire.MoveExperimentResponse()
 
 
 @route(
@@ -283,51 +226,32 @@ async def get_labels(
     return wire.GetExperimentLabelsResponse(labels=labels)
 
 
-@route(
-    "PUT",
-    "/api/v1/experiments/{experiment_id}/labels/{label}",
-    access=on("experiment", "experiment_id", "edit", "experiment"),
-    in_task=WORKS,
+_edit_route = partial(
+    pass_through, access=on("experiment", "experiment_id", "edit", "experiment"), in_task=WORKS
 )
-async def put_label(
-    call: Call, request: wire.PutExperimentLabelRequest, experiment_edits: ExperimentEdits
-) -> wire.PutExperimentLabelResponse:
-    """Give an experiment a label."""
-    labels = await experiment_edits.label(
-        call.caller, request.experiment_id, request.label, is_present=True
-    )
-    return wire.PutExperimentLabelResponse(labels=labels)
-
-
-@route(
-    "DELETE",
-    "/api/v1/experiments/{experiment_id}/labels/{label}",
-    access=on("experiment", "experiment_id", "edit", "experiment"),
-    in_task=WORKS,
+put_label = _edit_route(
+    "PUT /api/v1/experiments/{experiment_id}/labels/{label}",
+    "Give an experiment a label.",
+    ExperimentEdits.label,
+    fixed={"is_present": True},
+    answer="labels",
 )
-async def delete_label(
-    call: Call, request: wire.DeleteExperimentLabelRequest, experiment_edits: ExperimentEdits
-) -> wire.DeleteExperimentLabelResponse:
-    """Take a label away."""
-    labels = await experiment_edits.label(
-        call.caller, request.experiment_id, request.label, is_present=False
-    )
-    return wire.DeleteExperimentLabelResponse(labels=labels)
-
-
-@route(
-    "GET",
-    "/api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric",
+delete_label = _edit_route(
+    "DELETE /api/v1/experiments/{experiment_id}/labels/{label}",
+    "Take a label away.",
+    ExperimentEdits.label,
+    fixed={"is_present": False},
+    answer="labels",
+)
+get_best_metric = pass_through(
+    "GET /api/v1/experiments/{experiment_id}/searcher/best_searcher_validation_metric",
+    "The best value of the searcher's metric so far.",
+    Experiments.best_metric,
+    answer="metric",
     access=on("experiment", "experiment_id"),
     task=of_task("experiment_id"),
     in_task=READS,
 )
-async def get_best_metric(
-    call: Call, request: wire.GetBestSearcherValidationMetricRequest, experiments: Experiments
-) -> wire.GetBestSearcherValidationMetricResponse:
-    """The best value of the searcher's metric so far."""
-    metric = await experiments.best_metric(call.caller, request.experiment_id)
-    return wire.GetBestSearcherValidationMetricResponse(metric=metric)
 
 
 def submission_of(

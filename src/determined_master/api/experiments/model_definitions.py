@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 from determined_master.api.http.access import on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.protojson import ready_text
 from determined_master.api.http.routes import Call, Reply, plain_route, route
 from determined_master.api.http.task_use import READS
@@ -73,18 +74,15 @@ async def get_model_def_tree(
     return wire.GetModelDefTreeResponse(files=_nodes(found))
 
 
-@route(
-    "POST",
-    "/api/v1/experiments/{experiment_id}/file",
+get_model_def_file = pass_through(
+    "POST /api/v1/experiments/{experiment_id}/file",
+    "One file of the model directory.",
+    ModelFiles.read,
+    takes=("path",),
+    answer="file",
     access=on("experiment", "experiment_id", "read", "checkpoint"),
     in_task=READS,
 )
-async def get_model_def_file(
-    call: Call, request: wire.GetModelDefFileRequest, model_files: ModelFiles
-) -> wire.GetModelDefFileResponse:
-    """One file of the model directory."""
-    contents = await model_files.read(call.caller, request.experiment_id, request.path)
-    return wire.GetModelDefFileResponse(file=contents)
 
 
 @plain_route(

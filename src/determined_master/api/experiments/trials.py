@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from determined_master.api.experiments.trial_shapes import metrics_report, trial_message
 from determined_master.api.http.access import of_task, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.long_lists import written
 from determined_master.api.http.routes import Call, route, stream_route
 from determined_master.api.http.task_use import READS, REPORTS, WORKS
@@ -121,46 +122,29 @@ def _workload(row: StoredReport | CheckpointRow, *, with_batches: bool) -> wire.
     return wire.WorkloadContainer(validation=work)
 
 
-@route(
-    "PUT",
-    "/api/v1/trials/{trial_id}/retain_logs",
+retain_trial_logs = pass_through(
+    "PUT /api/v1/trials/{trial_id}/retain_logs",
+    "Say for how many days the logs of one trial are kept; -1 is forever.",
+    LogRetention.retain_trial,
+    takes=("num_days",),
     access=on("trial", "trial_id", "control", "trial"),
     in_task=WORKS,
 )
-async def retain_trial_logs(
-    call: Call, request: wire.PutTrialRetainLogsRequest, log_retention: LogRetention
-) -> wire.PutTrialRetainLogsResponse:
-    """Say for how many days the logs of one trial are kept; -1 is forever."""
-    await log_retention.retain_trial(call.caller, request.trial_id, request.num_days)
-    return wire.PutTrialRetainLogsResponse()
-
-
-@route(
-    "GET",
-    "/api/v1/trials/{id}/remaining_log_retention_days",
+get_remaining_days = pass_through(
+    "GET /api/v1/trials/{id}/remaining_log_retention_days",
+    "For how many days more the logs of a trial are kept; -1 is forever.",
+    LogRetention.remaining_days,
+    answer="remaining_days",
     access=on("trial", "id"),
     in_task=READS,
 )
-async def get_remaining_days(
-    call: Call, request: wire.GetTrialRemainingLogRetentionDaysRequest, log_retention: LogRetention
-) -> wire.GetTrialRemainingLogRetentionDaysResponse:
-    """For how many days more the logs of a trial are kept; -1 is forever."""
-    days = await log_retention.remaining_days(call.caller, request.id)
-    return wire.GetTrialRemainingLogRetentionDaysResponse(remaining_days=days)
-
-
-@route(
-    "POST",
-    "/api/v1/trials/{id}/kill",
+kill_trial = pass_through(
+    "POST /api/v1/trials/{id}/kill",
+    "End a trial at once.",
+    Trials.kill,
     access=on("trial", "id", "control", "experiment"),
     in_task=WORKS,
 )
-async def kill_trial(
-    call: Call, request: wire.KillTrialRequest, trials: Trials
-) -> wire.KillTrialResponse:
-    """End a trial at once."""
-    await trials.kill(call.caller, request.id)
-    return wire.KillTrialResponse()
 
 
 @route(
@@ -185,19 +169,15 @@ async def report_early_exit(
     return wire.ReportTrialSearcherEarlyExitResponse()
 
 
-@route(
-    "POST",
-    "/api/v1/trials/{trial_id}/progress",
+report_progress = pass_through(
+    "POST /api/v1/trials/{trial_id}/progress",
+    "How far the trial is, 0 to 1.",
+    Trials.report_progress,
+    takes=("progress",),
     access=on("trial", "trial_id", "report", "task"),
     task=of_task("trial_id"),
     in_task=REPORTS,
 )
-async def report_progress(
-    call: Call, request: wire.ReportTrialProgressRequest, trials: Trials
-) -> wire.ReportTrialProgressResponse:
-    """How far the trial is, 0 to 1."""
-    await trials.report_progress(call.caller, request.trial_id, request.progress)
-    return wire.ReportTrialProgressResponse()
 
 
 @route(

@@ -92,6 +92,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     handler: Callable[..., Any]
     access: Rule
     """The permissions that a caller needs with roles."""
+    name: str = ""
+    """Of its function or variable; the operation's name in the OpenAPI document."""
     is_public: bool = False
     """Whether it needs no token."""
     public_reason: str = ""
@@ -124,11 +126,6 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Our own routes only: `*` when the body is read. Others go by the public API's list."""
     is_audited: bool = False
     """Whether each successful call is stored as an act of its caller."""
-
-    @property
-    def name(self) -> str:
-        """Name of the function, which is the operation's name in the OpenAPI document."""
-        return str(getattr(self.handler, "__name__", "route"))
 
     def bind(self, services: Services) -> Route:
         """The same route with its services.
@@ -234,7 +231,12 @@ def service_route(
 
 def routes_of(*modules: ModuleType) -> list[Route]:
     """The routes that modules declare, in the order of their lines."""
-    return [value for m in modules for value in vars(m).values() if isinstance(value, Route)]
+    return [
+        msgspec.structs.replace(value, name=name)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Route)
+    ]
 
 
 def services_of(handler: Callable[..., Any], *, after: int) -> tuple[type[Any], ...]:
@@ -258,6 +260,7 @@ def _declared(
         path=path,
         handler=handler,
         access=rule_of(options["access"]),
+        name=handler.__name__,
         is_public=bool(options.get("public")),
         public_reason=options.get("public", ""),
         in_task=options.get("in_task", ""),

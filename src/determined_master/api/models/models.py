@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import MODELS, READS
 from determined_master.api.models.shapes import model_message
@@ -93,32 +96,21 @@ async def patch_model(
     return wire.PatchModelResponse(model=model_message(row))
 
 
-@route(
-    "POST",
-    "/api/v1/models/{model_name}/archive",
-    access=on("model", "model_name", "edit", "model"),
-    in_task=MODELS,
+_edit_route = partial(
+    pass_through, access=on("model", "model_name", "edit", "model"), in_task=MODELS
 )
-async def archive_model(
-    call: Call, request: wire.ArchiveModelRequest, models: Models
-) -> wire.ArchiveModelResponse:
-    """Close a model to changes."""
-    await models.archive(call.caller, request.model_name, archived=True)
-    return wire.ArchiveModelResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/models/{model_name}/unarchive",
-    access=on("model", "model_name", "edit", "model"),
-    in_task=MODELS,
+archive_model = _edit_route(
+    "POST /api/v1/models/{model_name}/archive",
+    "Close a model to changes.",
+    Models.archive,
+    fixed={"archived": True},
 )
-async def unarchive_model(
-    call: Call, request: wire.UnarchiveModelRequest, models: Models
-) -> wire.UnarchiveModelResponse:
-    """Open an archived model to changes."""
-    await models.archive(call.caller, request.model_name, archived=False)
-    return wire.UnarchiveModelResponse()
+unarchive_model = _edit_route(
+    "POST /api/v1/models/{model_name}/unarchive",
+    "Open an archived model to changes.",
+    Models.archive,
+    fixed={"archived": False},
+)
 
 
 @route(
@@ -139,18 +131,13 @@ async def move_model(
     return wire.MoveModelResponse()
 
 
-@route(
-    "DELETE",
-    "/api/v1/models/{model_name}",
+delete_model = pass_through(
+    "DELETE /api/v1/models/{model_name}",
+    "Forget a model with its versions; their checkpoints stay.",
+    Models.delete,
     access=on("model", "model_name", "delete", "model"),
     in_task=MODELS,
 )
-async def delete_model(
-    call: Call, request: wire.DeleteModelRequest, models: Models
-) -> wire.DeleteModelResponse:
-    """Forget a model with its versions; their checkpoints stay."""
-    await models.delete(call.caller, request.model_name)
-    return wire.DeleteModelResponse()
 
 
 @route("GET", "/api/v1/model/labels", access=FILTERED, in_task=READS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.experiments.trial_shapes import metrics_report
 from determined_master.api.http.access import maybe, of_task, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import MODELS, READS, REPORTS
 from determined_master.api.models.shapes import model_message, version_message
@@ -112,18 +113,13 @@ async def patch_model_version(
     return wire.PatchModelVersionResponse(model_version=version_message(call.caller, version))
 
 
-@route(
-    "DELETE",
-    "/api/v1/models/{model_name}/versions/{model_version_num}",
+delete_model_version = pass_through(
+    "DELETE /api/v1/models/{model_name}/versions/{model_version_num}",
+    "Forget a version; its checkpoint stays.",
+    ModelVersions.delete,
     access=on("model", "model_name", "delete", "model"),
     in_task=MODELS,
 )
-async def delete_model_version(
-    call: Call, request: wire.DeleteModelVersionRequest, model_versions: ModelVersions
-) -> wire.DeleteModelVersionResponse:
-    """Forget a version; its checkpoint stays."""
-    await model_versions.delete(call.caller, request.model_name, request.model_version_num)
-    return wire.DeleteModelVersionResponse()
 
 
 @route(

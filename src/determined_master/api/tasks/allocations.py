@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from determined_master.api.http.access import of_task, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import REPORTS
 from determined_master.api.tasks.tasks import allocation
@@ -44,96 +47,44 @@ async def rendezvous(
     return wire.AllocationRendezvousInfoResponse(rendezvous_info=info)
 
 
-@route(
-    "GET",
-    "/api/v1/allocations/{allocation_id}/signals/preemption",
+_report_route = partial(
+    pass_through,
     access=on("allocation", "allocation_id", "report", "allocation"),
     task=of_task("allocation_id"),
     in_task=REPORTS,
 )
-async def preemption_signal(
-    call: Call, request: wire.AllocationPreemptionSignalRequest, allocations: Allocations
-) -> wire.AllocationPreemptionSignalResponse:
-    """Whether the task should save its work and exit; waits for a yes up to the timeout."""
-    preempt = await allocations.preemption_signal(
-        call.caller, request.allocation_id, request.timeout_seconds
-    )
-    return wire.AllocationPreemptionSignalResponse(preempt=preempt)
-
-
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/signals/ack_preemption",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+preemption_signal = _report_route(
+    "GET /api/v1/allocations/{allocation_id}/signals/preemption",
+    "Whether the task should save its work and exit; waits for a yes up to the timeout.",
+    Allocations.preemption_signal,
+    takes=("timeout_seconds",),
+    answer="preempt",
 )
-async def acknowledge_preemption(
-    call: Call, request: wire.AckAllocationPreemptionSignalRequest, allocations: Allocations
-) -> wire.AckAllocationPreemptionSignalResponse:
-    """The task has received the request to exit, and will exit."""
-    await allocations.acknowledge_preemption(call.caller, request.allocation_id)
-    return wire.AckAllocationPreemptionSignalResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/signals/pending_preemption",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+acknowledge_preemption = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/signals/ack_preemption",
+    "The task has received the request to exit, and will exit.",
+    Allocations.acknowledge_preemption,
 )
-async def pending_preemption(
-    call: Call, request: wire.AllocationPendingPreemptionSignalRequest, allocations: Allocations
-) -> wire.AllocationPendingPreemptionSignalResponse:
-    """An external request that the task exit."""
-    await allocations.request_preemption(call.caller, request.allocation_id)
-    return wire.AllocationPendingPreemptionSignalResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/ready",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+pending_preemption = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/signals/pending_preemption",
+    "An external request that the task exit.",
+    Allocations.request_preemption,
 )
-async def ready(
-    call: Call, request: wire.AllocationReadyRequest, allocations: Allocations
-) -> wire.AllocationReadyResponse:
-    """The task answers requests now."""
-    await allocations.report_ready(call.caller, request.allocation_id)
-    return wire.AllocationReadyResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/waiting",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+ready = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/ready",
+    "The task answers requests now.",
+    Allocations.report_ready,
 )
-async def waiting(
-    call: Call, request: wire.AllocationWaitingRequest, allocations: Allocations
-) -> wire.AllocationWaitingResponse:
-    """The task waits for something of its own."""
-    await allocations.report_waiting(call.caller, request.allocation_id)
-    return wire.AllocationWaitingResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+waiting = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/waiting",
+    "The task waits for something of its own.",
+    Allocations.report_waiting,
 )
-async def mark_daemon(
-    call: Call, request: wire.MarkAllocationResourcesDaemonRequest, allocations: Allocations
-) -> wire.MarkAllocationResourcesDaemonResponse:
-    """A container only serves the others."""
-    await allocations.mark_daemon(call.caller, request.allocation_id, request.resources_id)
-    return wire.MarkAllocationResourcesDaemonResponse()
+mark_daemon = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/resources/{resources_id}/daemon",
+    "A container only serves the others.",
+    Allocations.mark_daemon,
+)
 
 
 @route(
@@ -191,16 +142,8 @@ async def proxy_address(
     return wire.PostAllocationProxyAddressResponse()
 
 
-@route(
-    "POST",
-    "/api/v1/allocations/{allocation_id}/notify_container_running",
-    access=on("allocation", "allocation_id", "report", "allocation"),
-    task=of_task("allocation_id"),
-    in_task=REPORTS,
+notify_container_running = _report_route(
+    "POST /api/v1/allocations/{allocation_id}/notify_container_running",
+    "A container runs; agents report that themselves, so there is nothing to do.",
+    Allocations.get,
 )
-async def notify_container_running(
-    call: Call, request: wire.NotifyContainerRunningRequest, allocations: Allocations
-) -> wire.NotifyContainerRunningResponse:
-    """A container runs; agents report that themselves, so there is nothing to do."""
-    await allocations.get(call.caller, request.allocation_id)
-    return wire.NotifyContainerRunningResponse()

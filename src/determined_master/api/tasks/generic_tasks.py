@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from determined_master.api.http.access import maybe, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import WORKS
 from determined_master.domain.experiment.model_definition import ModelFile
@@ -46,29 +49,16 @@ async def create_generic_task(
     )
 
 
-@route(
-    "POST",
-    "/api/v1/tasks/{task_id}/pause",
-    access=on("task", "task_id", "control", "task"),
-    in_task=WORKS,
+_control_route = partial(
+    pass_through, access=on("task", "task_id", "control", "task"), in_task=WORKS
 )
-async def pause_generic_task(
-    call: Call, request: wire.PauseGenericTaskRequest, generic_tasks: GenericTasks
-) -> wire.PauseGenericTaskResponse:
-    """Release the slots of a generic task and of the tasks below it."""
-    await generic_tasks.pause(call.caller, request.task_id)
-    return wire.PauseGenericTaskResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/tasks/{task_id}/unpause",
-    access=on("task", "task_id", "control", "task"),
-    in_task=WORKS,
+pause_generic_task = _control_route(
+    "POST /api/v1/tasks/{task_id}/pause",
+    "Release the slots of a generic task and of the tasks below it.",
+    GenericTasks.pause,
 )
-async def unpause_generic_task(
-    call: Call, request: wire.UnpauseGenericTaskRequest, generic_tasks: GenericTasks
-) -> wire.UnpauseGenericTaskResponse:
-    """Let a paused generic task continue, and the paused tasks below it."""
-    await generic_tasks.unpause(call.caller, request.task_id)
-    return wire.UnpauseGenericTaskResponse()
+unpause_generic_task = _control_route(
+    "POST /api/v1/tasks/{task_id}/unpause",
+    "Let a paused generic task continue, and the paused tasks below it.",
+    GenericTasks.unpause,
+)

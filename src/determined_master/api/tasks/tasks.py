@@ -7,6 +7,7 @@ import base64
 import msgspec
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, of_task, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS, REPORTS, WORKS
 from determined_master.domain.task.kinds import TASK_KINDS
@@ -166,19 +167,15 @@ async def start_run(
     return run_wire.RunPrepareForReportingResponse(storage_id=storage_id)
 
 
-@route(
-    "GET",
-    "/api/v1/runs/{run_id}/metadata",
+get_run_metadata = pass_through(
+    "GET /api/v1/runs/{run_id}/metadata",
+    "The metadata that users have set on a run.",
+    Trials.metadata,
+    answer="metadata",
     access=on("trial", "run_id"),
     task=of_task("run_id", "trial_id"),
     in_task=READS,
 )
-async def get_run_metadata(
-    call: Call, request: run_wire.GetRunMetadataRequest, trials: Trials
-) -> run_wire.GetRunMetadataResponse:
-    """The metadata that users have set on a run."""
-    metadata = await trials.metadata(call.caller, request.run_id)
-    return run_wire.GetRunMetadataResponse(metadata=metadata)
 
 
 @route(

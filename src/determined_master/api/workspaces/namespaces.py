@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from determined_master.api.http.access import FILTERED, SIGNED_IN, on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.services.workspaces.namespaces import (
     Binding,
@@ -49,19 +50,13 @@ async def list_namespace_bindings(
     )
 
 
-@route(
-    "DELETE",
-    "/api/v1/workspaces/{workspace_id}/namespace-bindings",
+delete_namespace_bindings = pass_through(
+    "DELETE /api/v1/workspaces/{workspace_id}/namespace-bindings",
+    "Let tasks of a workspace run in the default namespaces again.",
+    WorkspaceNamespaces.unbind,
+    takes=("cluster_names",),
     access=on("workspace", "workspace_id"),
 )
-async def delete_namespace_bindings(
-    call: Call,
-    request: workspaces.DeleteWorkspaceNamespaceBindingsRequest,
-    namespaces: WorkspaceNamespaces,
-) -> workspaces.DeleteWorkspaceNamespaceBindingsResponse:
-    """Let tasks of a workspace run in the default namespaces again."""
-    await namespaces.unbind(call.caller, request.workspace_id, request.cluster_names)
-    return workspaces.DeleteWorkspaceNamespaceBindingsResponse()
 
 
 @route("POST", "/api/v1/workspaces/{id}/set-resource-quota", access=on("workspace", "id"))
@@ -73,19 +68,13 @@ async def set_resource_quotas(
     return workspaces.SetResourceQuotasResponse()
 
 
-@route(
-    "GET",
-    "/api/v1/workspaces/{id}/get-k8s-resource-quotas",
+get_resource_quotas = pass_through(
+    "GET /api/v1/workspaces/{id}/get-k8s-resource-quotas",
+    "The lowest quota of GPUs of a workspace's namespaces.",
+    WorkspaceNamespaces.quotas,
+    answer="resource_quotas",
     access=on("workspace", "id", "read", "quota"),
 )
-async def get_resource_quotas(
-    call: Call,
-    request: workspaces.GetKubernetesResourceQuotasRequest,
-    namespaces: WorkspaceNamespaces,
-) -> workspaces.GetKubernetesResourceQuotasResponse:
-    """The lowest quota of GPUs of a workspace's namespaces."""
-    found = await namespaces.quotas(call.caller, request.id)
-    return workspaces.GetKubernetesResourceQuotasResponse(resource_quotas=found)
 
 
 @route("GET", "/api/v1/namespace-bindings/workspace-ids-with-default-bindings", access=FILTERED)
@@ -99,17 +88,13 @@ async def get_workspaces_with_defaults(
     return workspaces.GetWorkspacesWithDefaultNamespaceBindingsResponse(workspace_ids=found)
 
 
-@route(
-    "POST", "/api/v1/namespace-bindings/bulk-auto-create", access=on("workspace", "workspace_ids")
+make_namespaces = pass_through(
+    "POST /api/v1/namespace-bindings/bulk-auto-create",
+    "Make namespaces for workspaces wherever they use the default one.",
+    WorkspaceNamespaces.make_for,
+    takes=("workspace_ids",),
+    access=on("workspace", "workspace_ids"),
 )
-async def make_namespaces(
-    call: Call,
-    request: workspaces.BulkAutoCreateWorkspaceNamespaceBindingsRequest,
-    namespaces: WorkspaceNamespaces,
-) -> workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse:
-    """Make namespaces for workspaces wherever they use the default one."""
-    await namespaces.make_for(call.caller, request.workspace_ids)
-    return workspaces.BulkAutoCreateWorkspaceNamespaceBindingsResponse()
 
 
 @route("GET", "/api/v1/k8s-resource-managers", access=SIGNED_IN)

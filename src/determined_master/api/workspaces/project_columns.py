@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from determined_master.api.http.access import on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.services.workspaces.project_columns import (
@@ -72,15 +73,11 @@ async def get_metric_ranges(
     )
 
 
-@route(
-    "GET",
-    "/api/v1/projects/{project_id}/metadata/{key}",
+get_metadata_values = pass_through(
+    "GET /api/v1/projects/{project_id}/metadata/{key}",
+    "The values that a key of metadata has.",
+    ProjectColumns.metadata_values,
+    answer="values",
     access=on("project", "project_id", "read", "experiment"),
     in_task=READS,
 )
-async def get_metadata_values(
-    call: Call, request: wire.GetMetadataValuesRequest, project_columns: ProjectColumns
-) -> wire.GetMetadataValuesResponse:
-    """The values that a key of metadata has."""
-    values = await project_columns.metadata_values(call.caller, request.project_id, request.key)
-    return wire.GetMetadataValuesResponse(values=values)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from determined_master.api.http.access import on
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
 from determined_master.api.shapes import cut
@@ -101,63 +103,42 @@ async def patch_project(
     return wire.PatchProjectResponse(project=project_message(row))
 
 
-@route(
-    "DELETE",
-    "/api/v1/projects/{id}",
+delete_project = pass_through(
+    "DELETE /api/v1/projects/{id}",
+    "Delete a project with all its experiments; whether that is done already.",
+    Projects.delete,
+    answer="completed",
     access=on("project", "id", "delete", "project"),
     in_task=PLACES,
 )
-async def delete_project(
-    call: Call, request: wire.DeleteProjectRequest, projects: Projects
-) -> wire.DeleteProjectResponse:
-    """Delete a project with all its experiments; whether that is done already."""
-    is_done = await projects.delete(call.caller, request.id)
-    return wire.DeleteProjectResponse(completed=is_done)
 
 
-@route(
-    "POST",
-    "/api/v1/projects/{id}/archive",
-    access=on("project", "id", "edit", "project"),
-    in_task=PLACES,
+_edit_route = partial(pass_through, access=on("project", "id", "edit", "project"), in_task=PLACES)
+
+
+archive_project = _edit_route(
+    "POST /api/v1/projects/{id}/archive",
+    "Hide a project from lists.",
+    Projects.archive,
+    fixed={"archived": True},
 )
-async def archive_project(
-    call: Call, request: wire.ArchiveProjectRequest, projects: Projects
-) -> wire.ArchiveProjectResponse:
-    """Hide a project from lists."""
-    await projects.archive(call.caller, request.id, archived=True)
-    return wire.ArchiveProjectResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{id}/unarchive",
-    access=on("project", "id", "edit", "project"),
-    in_task=PLACES,
+unarchive_project = _edit_route(
+    "POST /api/v1/projects/{id}/unarchive",
+    "Show an archived project again.",
+    Projects.archive,
+    fixed={"archived": False},
 )
-async def unarchive_project(
-    call: Call, request: wire.UnarchiveProjectRequest, projects: Projects
-) -> wire.UnarchiveProjectResponse:
-    """Show an archived project again."""
-    await projects.archive(call.caller, request.id, archived=False)
-    return wire.UnarchiveProjectResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/projects/{project_id}/move",
+move_project = pass_through(
+    "POST /api/v1/projects/{project_id}/move",
+    "Move a project with its experiments to another workspace.",
+    Projects.move,
+    takes=("destination_workspace_id",),
     access=(
         on("project", "project_id", "delete", "project"),
         on("workspace", "destination_workspace_id", "create", "project"),
     ),
     in_task=PLACES,
 )
-async def move_project(
-    call: Call, request: wire.MoveProjectRequest, projects: Projects
-) -> wire.MoveProjectResponse:
-    """Move a project with its experiments to another workspace."""
-    await projects.move(call.caller, request.project_id, request.destination_workspace_id)
-    return wire.MoveProjectResponse()
 
 
 @route(

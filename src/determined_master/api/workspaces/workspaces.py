@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from determined_master.api.access.user_shapes import agent_fields, agent_group_message
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on, on_late
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
 from determined_master.api.shapes import cut
@@ -114,46 +117,31 @@ async def patch_workspace(
     )
 
 
-@route(
-    "DELETE",
-    "/api/v1/workspaces/{id}",
+delete_workspace = pass_through(
+    "DELETE /api/v1/workspaces/{id}",
+    "Delete a workspace with all in it; whether that is done already.",
+    Workspaces.delete,
+    answer="completed",
     access=on("workspace", "id", "delete", "workspace"),
     in_task=PLACES,
 )
-async def delete_workspace(
-    call: Call, request: wire.DeleteWorkspaceRequest, workspaces: Workspaces
-) -> wire.DeleteWorkspaceResponse:
-    """Delete a workspace with all in it; whether that is done already."""
-    is_done = await workspaces.delete(call.caller, request.id)
-    return wire.DeleteWorkspaceResponse(completed=is_done)
 
 
-@route(
-    "POST",
-    "/api/v1/workspaces/{id}/archive",
-    access=on("workspace", "id", "edit", "workspace"),
-    in_task=PLACES,
+_edit_route = partial(
+    pass_through, access=on("workspace", "id", "edit", "workspace"), in_task=PLACES
 )
-async def archive_workspace(
-    call: Call, request: wire.ArchiveWorkspaceRequest, workspaces: Workspaces
-) -> wire.ArchiveWorkspaceResponse:
-    """Hide a workspace with all in it from lists."""
-    await workspaces.archive(call.caller, request.id, archived=True)
-    return wire.ArchiveWorkspaceResponse()
-
-
-@route(
-    "POST",
-    "/api/v1/workspaces/{id}/unarchive",
-    access=on("workspace", "id", "edit", "workspace"),
-    in_task=PLACES,
+archive_workspace = _edit_route(
+    "POST /api/v1/workspaces/{id}/archive",
+    "Hide a workspace with all in it from lists.",
+    Workspaces.archive,
+    fixed={"archived": True},
 )
-async def unarchive_workspace(
-    call: Call, request: wire.UnarchiveWorkspaceRequest, workspaces: Workspaces
-) -> wire.UnarchiveWorkspaceResponse:
-    """Show an archived workspace again."""
-    await workspaces.archive(call.caller, request.id, archived=False)
-    return wire.UnarchiveWorkspaceResponse()
+unarchive_workspace = _edit_route(
+    "POST /api/v1/workspaces/{id}/unarchive",
+    "Show an archived workspace again.",
+    Workspaces.archive,
+    fixed={"archived": False},
+)
 
 
 @route("POST", "/api/v1/workspaces/{id}/pin", access=on("workspace", "id"))
