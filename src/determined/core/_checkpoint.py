@@ -18,6 +18,7 @@ from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metad
 from determined.core._checkpoint_store import CheckpointStore, write_metadata
 from determined.core._metrics import plain_metrics
 from determined.core._modes import TensorboardMode, choice
+from determined.core._tell import tell
 from determined.errors import CheckpointNotFound
 
 if TYPE_CHECKING:
@@ -360,7 +361,7 @@ class DummyCheckpointContext(CheckpointContext):
     ) -> None:
         base = getattr(self._storage_manager, "base_path", "")
         where = f" in {os.path.join(base, uuid)}" if base else ""
-        logger.info("saved checkpoint %s%s", uuid, where)
+        tell("saved checkpoint %s%s", uuid, where)
 
 
 def _plain_metadata(metadata: Metadata) -> Dict[str, Any]:

@@ -13,6 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from determined.core._modes import choice
+from determined.core._tell import tell
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -62,7 +63,7 @@ class SearcherOperation:
         """
         self._check("report_progress", is_end=length == self._length)
         if self._session is None:
-            logger.info("progress: %s of %s", length, self._length)
+            tell("progress: %s of %s", length, self._length)
             return
         progress = float(length) / self._length if self._length else 1.0
         progress = min(1.0, max(0.0, progress))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 from determined._constants import run_dir
 from determined.common.api import errors
 from determined.core._modes import TensorboardMode, choice
+from determined.core._tell import tell
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
@@ -311,7 +312,7 @@ def _check_status(status: Any) -> None:
 
 
 class DummyTrainContext(TrainContext):
-    """Logs reports; used off the cluster."""
+    """Logs or prints reports; used off the cluster."""
 
     def __init__(self, tensorboard_path: Optional[pathlib.Path] = None) -> None:
         self._tbd_directory = tensorboard_path
@@ -320,12 +321,12 @@ class DummyTrainContext(TrainContext):
     def set_status(self, status: str) -> None:
         """Log the status."""
         _check_status(status)
-        logger.info("status: %s", status)
+        tell("status: %s", status)
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """Log the metadata."""
         _check_mapping("metadata", metadata)
-        logger.info("metadata: %s", metadata)
+        tell("metadata: %s", metadata)
         return metadata
 
     def get_metadata(self) -> Optional[Dict[str, Any]]:
@@ -349,7 +350,7 @@ class DummyTrainContext(TrainContext):
 
         check_group(group)
         steps = _check_arguments(steps_completed, metrics)
-        logger.info("%s metrics at step %s: %s", group, steps, plain_metrics(metrics))
+        tell("%s metrics at step %s: %s", group, steps, plain_metrics(metrics))
 
     def upload_tensorboard_files(
         self,
@@ -360,12 +361,12 @@ class DummyTrainContext(TrainContext):
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
         """Log the reason."""
-        logger.info("early exit: %s", choice(EarlyExitReason, reason, "reason").value)
+        tell("early exit: %s", choice(EarlyExitReason, reason, "reason").value)
 
     def report_progress(self, progress: float) -> None:
         """Log the progress."""
         _check_progress(progress)
-        logger.info("progress: %.0f %%", progress * 100)
+        tell("progress: %.0f %%", progress * 100)
 
     def _try_report_progress(self, progress: float) -> None:
         self.report_progress(progress)

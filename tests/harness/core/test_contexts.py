@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -316,3 +318,31 @@ def test_other_wrong_arguments_are_named(
 ) -> None:
     with pytest.raises(TypeError, match=re.escape(said)):
         call(context)
+
+
+OFF_CLUSTER = """
+from determined import core
+with core.init(checkpoint_storage={storage!r}) as context:
+    context.train.report_training_metrics(steps_completed=1, metrics={{"loss": 0.5}})
+    context.train.report_progress(0.25)
+    with context.checkpoint.store_path({{"steps_completed": 1}}):
+        pass
+"""
+
+
+@pytest.mark.parametrize("has_logging", [False, True])
+def test_a_script_off_the_cluster_shows_its_reports_with_and_without_logging(
+    tmp_path: pathlib.Path, has_logging: bool
+) -> None:
+    script = OFF_CLUSTER.format(storage=str(tmp_path))
+    if has_logging:
+        script = f"import logging\nlogging.basicConfig(level=logging.INFO)\n{script}"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    source = "INFO:determined.core:" if has_logging else "determined: "
+    first, second, third = ended.stderr.splitlines()
+    assert first == f"{source}training metrics at step 1: {{'loss': 0.5}}"
+    assert second == f"{source}progress: 25 %"
+    assert third.startswith(f"{source}saved checkpoint ")
+    assert ended.stdout == ""
