@@ -258,6 +258,29 @@ def test_work_of_a_missing_container_starts_again_and_counts_no_restart(robust: 
     assert "resources were not found again after a restart" in held.text()
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_a_signal_ends_while_agent_and_master_are_away_starts_again(
+    robust: Cluster, number: signal.Signals
+) -> None:
+    held = Held(robust, f"both away {number.name}", max_restarts=0)
+    agent = held.began()
+    robust.kill(agent)
+    robust.kill("master")
+    for pid in held.processes():
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    until(lambda: not held.processes(), what="the end of its processes")
+    robust.start_master()
+    robust.start_agent(agent)
+    held.began(2)
+    assert held.end() == "COMPLETED"
+    assert (held.runs(), held.trial["restarts"]) == ([1, 2], 0)
+    assert (
+        "allocation failed due to restore error: RM failed to restore the allocation: "
+        "container is gone on reattachment"
+    ) in held.text()
+
+
 def shims(directory: Path) -> list[int]:
     return [int(path.read_text().split()[0]) for path in directory.glob("*/pid")]
 
