@@ -71,8 +71,10 @@ def test_a_search_is_previewed(det: Det, master: FakeMaster, tmp_path: Path) -> 
     ]
     summary = {"config": {"name": "grid", "metric": "loss"}, "trials": trials}
     master.routes[route] = (200, {"summary": summary})
+    master.sent_headers["x-determined-config-warnings"] = '["hyperparameters.lr: exponents"]'
     outcome = det("preview-search", str(path))
     assert "total of 6 trial(s)" in outcome.out
+    assert outcome.err == "Warning: hyperparameters.lr: exponents\n"
     assert "train for 25 batches" in outcome.out
     assert "train to completion" in outcome.out
     (call,) = master.made(*route)

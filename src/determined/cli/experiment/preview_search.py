@@ -8,6 +8,7 @@ from typing import Any
 from determined.cli import connect, declare
 from determined.cli.config import config_file
 from determined.cli.output import show
+from determined.common import submit
 
 NOUN = declare.Command(
     "preview-search",
@@ -20,8 +21,10 @@ NOUN = declare.Command(
 def run(args: argparse.Namespace) -> None:
     """Print the number of trials of the search and their training lengths."""
     body = {"config": config_file.load(args.config_file)}
-    answer = connect.session(args).post("/api/v1/preview-hp-search", json=body).json()
-    summary = answer["summary"]
+    response = connect.session(args).post("/api/v1/preview-hp-search", json=body)
+    for warning in submit.config_warnings(response.headers):
+        declare.warn(f"Warning: {warning}")
+    summary = response.json()["summary"]
     print("Using search configuration:")
     show.as_yaml(summary["config"])
     print()

@@ -7,6 +7,7 @@ import asyncio
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
+from determined_master.api.shapes import add_config_warnings
 from determined_master.domain.search.decision import TrialCount
 from determined_master.services.search.previews import SearchPreviews
 from determined_wire.rest.experiments import PreviewHPSearchRequest, PreviewHPSearchResponse
@@ -20,6 +21,7 @@ async def preview_search(
     """How many trials a search makes, and how long each trains if the search lets it."""
     preview = search_previews.preview
     found = await asyncio.to_thread(preview, call.caller, request.config, request.seed)
+    add_config_warnings(call.http, found.warnings)
     summary = SearchSummary(
         config=found.searcher,
         trials=[TrialSummary(count=t.count, unit=_unit(t)) for t in found.trials],

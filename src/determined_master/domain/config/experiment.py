@@ -31,7 +31,7 @@ from determined_master.domain.config.policies.rules import (
 from determined_master.domain.config.schema.problems import ROOT, ConfigErrors, ProblemReport
 from determined_master.domain.config.schema.values import type_name
 from determined_master.domain.config.sections.grid import check_grid
-from determined_master.domain.config.sections.searcher import check_time
+from determined_master.domain.config.sections.searcher import check_reach, check_time
 from determined_master.domain.config.sizes import check_sizes
 from determined_master.domain.config.template import read_part
 from determined_master.domain.config.template_source import template_changes
@@ -103,6 +103,7 @@ def build_experiment(
         _check_entrypoint(completed, report)
     if not report.problems:
         check_sizes(completed, layers.limits, report)
+        check_reach(completed, ROOT, report)
         check_limits(completed, layers, report)
     if report.problems:
         raise ConfigErrors(blamed(report.problems, layers.policies, own))

@@ -24,6 +24,8 @@ class SearchPreview(msgspec.Struct, frozen=True):
 
     searcher: dict[str, Any]
     trials: tuple[TrialCount, ...]
+    warnings: tuple[str, ...]
+    """About the configuration."""
 
 
 class SearchPreviews:
@@ -62,4 +64,4 @@ class SearchPreviews:
             method = build(typed.searcher, space, seed or typed.seed, limits)
         except SearchError as error:
             raise InvalidArgument(f"invalid experiment configuration: {error}") from None
-        return SearchPreview(built.config["searcher"], method.preview())
+        return SearchPreview(built.config["searcher"], method.preview(), built.warnings)

@@ -74,6 +74,9 @@ HyperparameterSpace = dict[str, Hyperparameter]
 GROUP_NAME = "hyperparameters"
 """The name of a group's definition in the JSON Schema, which refers to itself."""
 
+MIN_RATIO_OF_VALUES = 5
+"""Exponents between 0 and 1 that differ by this factor are likely the values themselves."""
+
 _RANGES: dict[str, type[Int | Double | LogScale]] = {"int": Int, "double": Double, "log": LogScale}
 
 
@@ -104,7 +107,8 @@ def _rising(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
         report.problem(at, f"the range from {low} to {high} is too wide")
 
 
-def _finite_powers(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
+def _powers(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
+    """Powers must be numbers. A warning says so if the exponents look like values."""
     base, low, high = (spec.get(key) for key in ("base", "minval", "maxval"))
     if base is None or low is None or high is None:
         return
@@ -112,10 +116,18 @@ def _finite_powers(spec: dict[str, Any], at: str, report: ProblemReport) -> None
         report.problem(f"{at}.base", "must not be 1, whose powers are all the same; try 10")
         return
     try:
-        float(base) ** float(low), float(base) ** float(high)
+        lowest, highest = float(base) ** float(low), float(base) ** float(high)
     except OverflowError:
         text = f"minval and maxval are exponents: {base} to the power of {high} is too large"
         report.problem(at, text)
+        return
+    if 0 < low < high <= 1 and high >= MIN_RATIO_OF_VALUES * low:
+        meant = " and ".join(f"{math.log(value, base):.4g}" for value in (low, high))
+        report.warn(
+            at,
+            f"minval and maxval are exponents: the values lie between {lowest:.4g} and "
+            f"{highest:.4g}; for values from {low:g} to {high:g} write {meant}",
+        )
 
 
 def _has_choices(spec: dict[str, Any], at: str, report: ProblemReport) -> None:
@@ -169,7 +181,7 @@ SPECS: dict[str, Object] = {
             "count": _COUNT,
         },
         _rising,
-        _finite_powers,
+        _powers,
     ),
     "categorical": _spec(
         "categorical",

@@ -147,6 +147,7 @@ def _is_uuid(text: str) -> str | None:
 
 
 _EXAMPLE_TIME = 100
+HALVING = ("adaptive_asha", "async_halving")
 _NO_LENGTH = "has no effect on the search: it only sets how long trial classes train"
 _MAX_TRIALS = Field(Integer(at_least=1), is_required=True, doc="Trials in all.")
 _CONCURRENT = Field(Integer(at_least=0), 16, "Trials at once; 0 for no limit.")
@@ -229,7 +230,7 @@ def check_time(searcher: Mapping[str, Any], at: str, report: ProblemReport) -> N
     Rungs cannot be placed without both values. The older `max_length` is not enough: trials may
     not report its unit.
     """
-    if searcher.get("name") not in ("adaptive_asha", "async_halving"):
+    if searcher.get("name") not in HALVING:
         return
     missing = [key for key in ("max_time", "time_metric") if searcher.get(key) is None]
     if not missing or any(report.has_problem_at(f"{at}.{key}") for key in missing):
@@ -243,6 +244,38 @@ def check_time(searcher: Mapping[str, Any], at: str, report: ProblemReport) -> N
         f"searcher requires `max_time` and `time_metric`, missing: {', '.join(missing)}; {remedy}",
         is_gap=True,
     )
+
+
+def check_reach(config: Mapping[str, Any], at: str, report: ProblemReport) -> None:
+    """Warn of a `max_time` above what a hyperparameter with the name of its metric allows.
+
+    A trial that ends before the top rung competes on the lower rungs only.
+    """
+    searcher = config["searcher"]
+    metric, most = searcher.get("time_metric"), searcher.get("max_time")
+    if searcher.get("name") not in HALVING or metric is None or most is None:
+        return
+    for name in (metric, f"max_{metric}", f"num_{metric}", f"n_{metric}"):
+        highest = _highest(config["hyperparameters"].get(name))
+        if highest is not None and highest < most:
+            report.warn(
+                f"{at}.searcher.max_time",
+                f"likely no trial reaches {most} {metric}: the hyperparameter {name} is at most "
+                f"{highest:g}; write max_time: {int(highest)}, or let trials train longer",
+            )
+
+
+def _highest(spec: Any) -> float | None:
+    """The largest number that a hyperparameter may have; None for other kinds."""
+    spec = spec if isinstance(spec, Mapping) else {}
+    values: Any = {
+        "const": [spec.get("val")],
+        "int": [spec.get("maxval")],
+        "double": [spec.get("maxval")],
+        "categorical": spec.get("vals"),
+    }.get(spec.get("type", ""), [])
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return max(numbers) if numbers and len(numbers) == len(values) and max(numbers) >= 1 else None
 
 
 def unit_and_number(length: Any) -> tuple[str, int]:
