@@ -16,10 +16,8 @@ from determined_master.composition.effects import register_effects
 from determined_master.composition.listeners import Listeners
 from determined_master.composition.loops import Loops
 from determined_master.composition.queue_services import build_queue_services
-from determined_master.composition.services import make_services
+from determined_master.composition.services import MasterServices
 from determined_master.composition.task_services import build_task_services
-from determined_master.services.checkpoints.files import CheckpointFiles
-from determined_master.services.updates.live.hub import LiveUpdates
 
 if TYPE_CHECKING:
     import asyncio
@@ -57,7 +55,8 @@ class App:
         self.flusher = work.flusher
         self.deletions = work.deletions
         self.deliveries = base.deliveries
-        self.services = make_services(base, backends, queues, work, passwords)
+        self._parts = MasterServices(base, backends, queues, work, passwords)
+        self.services = self._parts.catalog(backends.admission)
         self._api = Api(
             all_routes(),
             self.services,
@@ -66,8 +65,12 @@ class App:
             bodies=Bodies(Path(settings.cache.cache_dir) / "bodies"),
         )
         self.asgi: Asgi = Cors(self._api) if settings.enable_cors else self._api
-        self._loops = Loops(base, backends, queues, work, self.services)
+        self._loops = Loops(base, backends, queues, work, self._parts)
         Listeners(base, work.proxies).listen()
+
+    async def check_pools(self) -> None:
+        """Check the default pools. Raises what `PoolBindings.check_defaults` raises."""
+        await self._queues.bindings.check_defaults()
 
     async def run(self, ready: asyncio.Event) -> None:
         """Lead, plan and flush until cancelled; `ready` is set once agents may connect."""
@@ -76,8 +79,8 @@ class App:
     def close(self) -> None:
         """Wait for the threads that serve requests, and end the connections of searches."""
         self._api.close()
-        self.services[LiveUpdates].stop()
-        self.services[CheckpointFiles].close()
+        self._parts.updates.live.stop()
+        self._parts.checkpoints.files.close()
         self._searches.close()
 
     def _trigger_planning(self, pool: str) -> None:

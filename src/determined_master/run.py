@@ -31,7 +31,6 @@ from determined_master.server.service_status import show_status
 from determined_master.server.tls import follow_renewals, server_context
 from determined_master.services.access.passwords import Passwords
 from determined_master.services.cluster.bootstrap import bootstrap
-from determined_master.services.cluster.pool_bindings import PoolBindings
 from determined_master.settings import master as settings
 from determined_master.store.backup import back_up, read_manifest, restore
 from determined_master.store.db import Address, connect, open_database
@@ -87,7 +86,7 @@ async def _serve(chosen: settings.Settings, address: Address) -> None:
             pool, passwords, chosen.security.initial_user_password, database.secrets_dir(chosen)
         )
         master = app.App(chosen, address, pool, cluster, passwords)
-        await master.services[PoolBindings].check_defaults()
+        await master.check_pools()
         server = _Server(_web(chosen, master))
         tune_garbage_collector()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
