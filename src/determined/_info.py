@@ -240,6 +240,11 @@ def get_cluster_info() -> Optional[ClusterInfo]:
     return info
 
 
+def trial_id_of(info: Optional[ClusterInfo]) -> int:
+    """The id of the trial of a task; 0 for other tasks and off the cluster."""
+    return info.trial.trial_id if info is not None and info.task_type == "TRIAL" else 0
+
+
 def read_cluster_info(directory: str) -> Optional[ClusterInfo]:
     """Read the info files of a directory; None if there is no cluster.json."""
     cluster = _read(directory, "cluster.json")

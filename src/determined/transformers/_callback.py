@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from determined.__version__ import __version__
+from determined._info import trial_id_of
 from determined.transformers import _resume
 from determined.transformers._transformers import transformers
 
@@ -258,7 +259,7 @@ class DetCallback(transformers.TrainerCallback):
     def _metadata(self, state: transformers.TrainerState) -> Dict[str, Any]:
         metadata = {
             "steps_completed": state.global_step,
-            "trial_id": _resume.trial_id_of(self.core_context),
+            "trial_id": trial_id_of(self.core_context.info),
             "determined_version": __version__,
             "framework": f"transformers-{transformers.__version__}",
         }

@@ -6,6 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
+from determined._info import trial_id_of
 from determined.core._checkpoint_shards import agree
 from determined.core._searcher import Unit, length_of, units_of
 from determined.transformers._transformers import transformers
@@ -38,7 +39,7 @@ def fetch(core_context: core.Context, args: Any, uuid: str) -> str:
     metadata = agree(core_context.distributed, lambda: core_context.checkpoint.get_metadata(uuid))[
         0
     ]
-    own = trial_id_of(core_context)
+    own = trial_id_of(core_context.info)
     is_own = metadata.get("trial_id", own) == own
     steps = int(metadata.get("steps_completed") or 0) if is_own else 0
     path = os.path.join(args.output_dir, f"checkpoint-{steps}")
@@ -51,12 +52,6 @@ def fetch(core_context: core.Context, args: Any, uuid: str) -> str:
             state.save_to_json(os.path.join(path, STATE_FILE))
         core_context.distributed.gather_local(None)
     return path
-
-
-def trial_id_of(core_context: core.Context) -> int:
-    """The id of the trial; 0 off the cluster."""
-    info = core_context.info
-    return info.trial.trial_id if info is not None and info.task_type == "TRIAL" else 0
 
 
 def apply_length(args: Any, searcher: Any) -> None:

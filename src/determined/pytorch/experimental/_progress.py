@@ -11,6 +11,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
+from determined._info import trial_id_of
 from determined.core._checkpoint_shards import agree
 from determined.ipc import _codec
 from determined.pytorch._data import DataLoader
@@ -26,9 +27,8 @@ Settings = Dict[str, Any]
 
 def settings_of(core_context: core.Context, loader: DataLoader) -> Settings:
     """The values that a run must share with the one that it continues."""
-    info = core_context.info
     return {
-        "trial_id": info.trial.trial_id if info is not None and info.task_type == "TRIAL" else 0,
+        "trial_id": trial_id_of(core_context.info),
         "ranks": core_context.distributed.size,
         "batch_size": loader.batch_size,
         "records": len(loader.dataset),
