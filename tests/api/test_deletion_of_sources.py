@@ -102,3 +102,33 @@ async def test_a_registered_checkpoint_outlives_all_that_started_from_it(world: 
     await admin("DELETE", f"{PATH}/{child}")
     await gone(world, child)
     assert await state_of(world, uuid) == "COMPLETED"
+
+
+async def test_a_registered_version_keeps_its_training_when_its_experiment_is_deleted(
+    world: World,
+) -> None:
+    await scene.ended(world)
+    admin, parent, uuid = world.clients["admin"], world.names["experiment_id"], world.names["uuid"]
+    assert (await admin("POST", "/api/v1/models", {"name": "net"})).status == 200
+    version = {"modelName": "net", "checkpointUuid": uuid}
+    assert (await admin("POST", "/api/v1/models/net/versions", version)).status == 200
+    path = "/api/v1/models/net/versions/1"
+    before = (await admin("GET", path)).json()["modelVersion"]["checkpoint"]
+    await admin("DELETE", f"{PATH}/{parent}")
+    assert await collect(world, parent) == []
+    await gone(world, parent)
+    after = (await admin("GET", path)).json()["modelVersion"]["checkpoint"]
+    assert (
+        after["training"]["experimentConfig"]["name"]
+        == (before["training"]["experimentConfig"]["name"])
+    )
+    kept = ("trialId", "experimentId", "hparams", "trainingMetrics", "validationMetrics")
+    assert {key: after["training"][key] for key in kept} == {
+        key: before["training"][key] for key in kept
+    }
+    assert before["training"]["validationMetrics"]["avgMetrics"]
+    assert "environment" not in after["training"]["experimentConfig"]
+    assert (await admin("GET", f"{CHECKPOINTS}/{uuid}")).json()["checkpoint"] == after
+    async with world.services[Users]._db.acquire() as conn:
+        stored = await conn.fetchval("SELECT origin FROM checkpoint_origins")
+    assert "code_sha256" in stored

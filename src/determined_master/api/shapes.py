@@ -13,7 +13,7 @@ from determined_master.api.http.exchange import Http
 from determined_master.domain.access.rules import Caller, can
 from determined_master.domain.config.masking import mask_but_storage, without_storage_keys
 from determined_master.domain.listing.paging import Page, page_of
-from determined_master.records.checkpoints import CheckpointRow
+from determined_master.records.checkpoints import CheckpointOrigin, CheckpointRow
 from determined_master.records.metrics import StoredReport
 from determined_wire.rest.types.checkpoint import (
     Checkpoint,
@@ -95,14 +95,19 @@ def checkpoint_workload(
 
 def checkpoint(caller: Caller, row: CheckpointRow) -> Checkpoint:
     """A checkpoint with its training metrics; storage keys only for callers who may edit it."""
+    source: CheckpointRow | CheckpointOrigin = row
+    config = _shown(caller, row)
+    if row.experiment_id is None and row.origin is not None:
+        source = msgspec.convert(row.origin, CheckpointOrigin)
+        config = source.experiment_config
     training = CheckpointTrainingMetadata(
-        trial_id=row.trial_id,
-        experiment_id=row.experiment_id,
-        experiment_config=_shown(caller, row),
-        hparams=row.hparams,
-        training_metrics=_metrics(row.training_metrics),
-        validation_metrics=_metrics(row.validation_metrics),
-        searcher_metric=row.searcher_metric,
+        trial_id=source.trial_id,
+        experiment_id=source.experiment_id,
+        experiment_config=config,
+        hparams=source.hparams,
+        training_metrics=_metrics(source.training_metrics),
+        validation_metrics=_metrics(source.validation_metrics),
+        searcher_metric=source.searcher_metric,
     )
     return Checkpoint(
         task_id=row.task_id or "",

@@ -250,7 +250,7 @@ export const rules = {
         "includesDetached": true,
         "includesParts": true,
         "inverse": "",
-        "warning": "Trials, metrics, logs and checkpoints are deleted.",
+        "warning": "Trials, metrics, logs and checkpoints are deleted. Registered checkpoints stay.",
         "isDestructive": true,
         "experiments": {
           "method": "DELETE",

@@ -8,18 +8,21 @@ from determined_master import clock
 from determined_master.aggregates.experiments import EXPERIMENT
 from determined_master.domain import ids
 from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.config.masking import without_storage_keys
 from determined_master.domain.experiment import messages as exp
 from determined_master.domain.ids import ExperimentId
 from determined_master.services.access.task_tokens import TaskTokens
 from determined_master.services.queue.request_effects import ask_for_room
 from determined_master.store.checkpoints import gc as rows
-from determined_master.store.experiments import removal
+from determined_master.store.checkpoints import origins
+from determined_master.store.experiments import experiments, removal
 
 if TYPE_CHECKING:
     import asyncpg
 
     from determined_master.engine import EffectContext, Engine
     from determined_master.services.checkpoints.gc import CheckpointGc
+    from determined_master.store.db import Conn
 
 REMOVAL_S = 900.0
 """Enough for the rows of a large search; an interrupted removal continues where it stopped."""
@@ -94,6 +97,7 @@ class GcEffects:
             uuids = [c.uuid for c in stored]
             heirless = [c.uuid for c in await rows.list_heirless(conn, experiment_id)]
             kept = list(await rows.list_kept(conn, uuids, outside_of=experiment_id))
+            await self._keep_origins(conn, experiment_id, kept)
             is_more = True
             while is_more:
                 async with conn.transaction():
@@ -102,3 +106,13 @@ class GcEffects:
                 await removal.remove_rest(conn, experiment_id, kept)
                 await removal.remove_heirless(conn, heirless)
         await ctx.post(EXPERIMENT, ExperimentId(int(ctx.aggregate_id)), exp.ExperimentRemoved())
+
+    async def _keep_origins(self, conn: Conn, experiment_id: int, uuids: list[str]) -> None:
+        """Store what registered checkpoints say of their training, which is deleted next."""
+        row = await experiments.find_experiment(conn, experiment_id) if uuids else None
+        if row is None:
+            return
+        code = await experiments.find_model_digest(conn, experiment_id)
+        shown, digest = without_storage_keys(row.config), code[0] if code else None
+        async with conn.transaction():
+            await origins.keep_origins(conn, experiment_id, uuids, shown=shown, digest=digest)

@@ -43,8 +43,9 @@ SELECT = f"""
            (SELECT m.metrics FROM metrics m WHERE m.trial_id = c.trial_id AND m.steps = c.steps
                AND m.metric_group = 'training' AND NOT m.archived
              ORDER BY m.run_id DESC LIMIT 1) AS training_metrics,
-           v.metrics AS validation_metrics, v.searcher_metric
+           v.metrics AS validation_metrics, v.searcher_metric, o.origin
       FROM checkpoints c
+      LEFT JOIN checkpoint_origins o ON o.checkpoint = c.uuid
       LEFT JOIN trials t ON t.id = c.trial_id
       LEFT JOIN experiments e ON e.id = c.experiment_id
       LEFT JOIN projects p ON p.id = e.project_id

@@ -36,8 +36,11 @@ export function Cards({ children, least }: { children: ReactNode; least?: number
   );
 }
 
-/** Names with values. Falsy entries are left out. */
-export function Facts({ facts }: { facts: (readonly [string, ReactNode] | false | undefined)[] }) {
+/** A name with its value; a falsy entry is left out. */
+export type Fact = readonly [string, ReactNode] | false | undefined;
+
+/** Names with values. */
+export function Facts({ facts }: { facts: Fact[] }) {
   return (
     <dl className={styles.facts}>
       {facts.map(

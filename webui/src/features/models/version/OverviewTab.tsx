@@ -6,7 +6,7 @@ import { flatten, shown } from "@/data/experiments/facts";
 import { formatBytes, wireNumber } from "@/data/format/numbers";
 import type { Version } from "@/data/registry/models";
 import { useUserName } from "@/data/workspaces";
-import { Card, Facts } from "@/ui/layout/Card";
+import { Card, Facts, type Fact } from "@/ui/layout/Card";
 import { StateBadge } from "@/ui/state/StateBadge";
 import { CopyButton } from "@/ui/text/Copy";
 import { Num } from "@/ui/text/Num";
@@ -56,15 +56,15 @@ function Source({ version }: { version: Version }) {
   const { checkpoint } = version;
   const training = checkpoint?.training;
   const uuid = checkpoint?.uuid ?? "";
+  const isDeleted = checkpoint !== undefined && !checkpoint.taskId;
   return (
     <Facts
       facts={[
         version.comment ? ["Description", version.comment] : undefined,
         ["Tags", <Tags key="tags" tags={version.labels} />],
         ["Registered", <span key="registered"><Time at={version.creationTime} /> by {nameOf(version.userId)}</span>],
-        training?.experimentId ? ["Experiment", <Link key="experiment" to={`/experiments/${training.experimentId}`}>{experimentName(training)}</Link>] : undefined,
-        training?.trialId ? ["Trial", <Link key="run" to={`/experiments/${training.experimentId}/trials/${training.trialId}/overview`}>{training.trialId}</Link>] : undefined,
-        ["Checkpoint", <span key="uuid" className="row"><Link className="mono" to={`/trials/${training?.trialId}/checkpoints`}>{uuid}</Link><CopyButton text={uuid} label="Copy the UUID" /></span>],
+        ...(training ? originOf(training, isDeleted) : []),
+        ["Checkpoint", <span key="uuid" className="row">{isDeleted ? <code>{uuid}</code> : <Link className="mono" to={`/trials/${training?.trialId}/checkpoints`}>{uuid}</Link>}<CopyButton text={uuid} label="Copy the UUID" /></span>],
         ["State", <StateBadge key="state" state={checkpoint?.state} plain />],
         ["Batches", <Num key="batches" value={checkpoint && batchesOf(checkpoint)} />],
         ["Stored", <Time key="stored" at={checkpoint?.reportTime} />],
@@ -73,6 +73,17 @@ function Source({ version }: { version: Version }) {
       ]}
     />
   );
+}
+
+/** The experiment and the trial of a checkpoint; of deleted ones, only their names are left. */
+function originOf(training: NonNullable<NonNullable<Version["checkpoint"]>["training"]>, isDeleted: boolean): Fact[] {
+  const { experimentId, trialId } = training;
+  const experiment = experimentName(training);
+  if (isDeleted) return [["Experiment", `${experiment}, deleted`], ["Trial", `${trialId ?? "–"}, deleted`]];
+  return [
+    experimentId ? ["Experiment", <Link key="experiment" to={`/experiments/${experimentId}`}>{experiment}</Link>] : undefined,
+    trialId ? ["Trial", <Link key="run" to={`/experiments/${experimentId}/trials/${trialId}/overview`}>{trialId}</Link>] : undefined,
+  ];
 }
 
 function experimentName(training: { experimentId?: number; experimentConfig?: unknown }): string {
