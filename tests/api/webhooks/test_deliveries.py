@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.api import cases_experiments as scene
 from tests.api.cases_webhooks import STATE, W1
 from tests.api.receiver import Receiver, receiver
 from tests.api.samples import World
-from tests.api.scenes import run, trials_of
+from tests.api.scenes import reaches, run, trials_of
 
+from determined_master.domain.allocation import messages as alloc
+from determined_master.domain.task.cause import FailureCause
 from determined_master.services.webhooks.service import Webhooks
 
 CONFIG = "name: hooked\nentrypoint: x\nsearcher: {name: single, metric: loss}\n"
@@ -221,3 +224,27 @@ async def test_a_master_that_does_not_lead_delivers_nothing(world, target) -> No
     deliveries._is_leading = leads
     deliveries.wake()
     assert len(await target.wait_for(1)) == 1
+
+
+async def test_a_failure_is_delivered_with_its_cause(world, target) -> None:
+    failed = {**STATE, "condition": {"state": "ERROR"}}
+    await hook(world, target, triggers=[failed])
+    await hook(world, target, name="chat", webhookType="WEBHOOK_TYPE_SLACK", triggers=[failed])
+    made = await experiment(world, "max_restarts: 0\n")
+    [trial] = await trials_of(world, made)
+    names = await run(world, f"{trial['taskId']}.1")
+    cause = FailureCause(
+        kind="exception", type="KeyError", message="'lr' <x>", file="t.py", line=4
+    )
+    failure = alloc.ContainerFailure(type="container_failed", message="", exit_code=1, cause=cause)
+    event = alloc.ContainerChanged(
+        container_id=names["container_id"], state="TERMINATED", exit_code=1, failure=failure
+    )
+    await scene.post(world, names, event)
+    await reaches(world, made, "STATE_ERROR")
+    plain, slack = sorted(await target.wait_for(2), key=lambda body: "blocks" in body)
+    reason = plain["event_data"]["experiment"]["reason"]
+    assert reason.startswith(f"KeyError: 'lr' <x> · t.py:4; trial {trial['id']}: ")
+    assert "reason" not in plain["event_data"]
+    [_, section] = slack["attachments"][0]["blocks"]
+    assert section["text"]["text"].startswith("KeyError: 'lr' &lt;x&gt; · t.py:4")

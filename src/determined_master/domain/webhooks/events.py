@@ -45,6 +45,8 @@ class ReportedExperiment(msgspec.Struct, frozen=True, omit_defaults=True):
     workspace: str = ""
     project: str = ""
     trial_id: int | None = None
+    reason: str = ""
+    """Why it failed, the cause first; empty in other states."""
 
 
 class ReportedLog(msgspec.Struct, frozen=True):
@@ -129,8 +131,9 @@ def _slack(event: WebhookEvent, base_url: str) -> dict[str, Any]:
         headline = alert.title or "Alert"
     is_bad = (alert.level if alert else experiment.state) in ("ERROR", "CRITICAL")
     blocks = [{**_section("mrkdwn", _named(experiment, mark, base_url)), "fields": _facts(event)}]
-    if alert is not None and alert.description:
-        blocks.append(_section("mrkdwn", _escaped(alert.description)))
+    text = alert.description if alert is not None else experiment.reason
+    if text:
+        blocks.append(_section("mrkdwn", _escaped(text)))
     return {
         "blocks": [_section("plain_text", headline)],
         "attachments": [{"color": _BAD if is_bad else _GOOD, "blocks": blocks}],

@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.domain.webhooks.events import Alert, WebhookEvent
 from determined_master.records.webhooks import DeliveryRow, LogTriggerRow
+from determined_master.store.causes import FAILED_TRIAL, SENTENCE
 from determined_master.store.db import Conn
 
 _OF_EXPERIMENT = """
@@ -28,6 +29,12 @@ _EXPERIMENT = """
         'workspace', s.name, 'project', p.name, 'trial_id', NULLIF($2::int, 0)))
 """
 """The reported form of an experiment `e`, a `ReportedExperiment`; of the first two arguments."""
+MAX_REASON = 2000
+_REASON = f"""
+    jsonb_strip_nulls(jsonb_build_object('reason',
+        CASE WHEN e.state = 'ERROR' THEN nullif(left({SENTENCE}, {MAX_REASON}), '') END))
+"""
+"""Why it failed; it needs `FAILED_TRIAL`."""
 _INSERT = "INSERT INTO webhook_deliveries (webhook_id, lane, event, due_at, created_at)"
 
 
@@ -39,7 +46,7 @@ async def insert_state_events(conn: Conn, experiment_ids: Sequence[int], now: da
                jsonb_build_object(
                    'id', gen_random_uuid(), 'type', 'state',
                    'at', extract(epoch FROM $1::timestamptz)::bigint,
-                   'condition', t.condition, 'experiment', {_EXPERIMENT}),
+                   'condition', t.condition, 'experiment', {_EXPERIMENT} || {_REASON}),
                $1, $1
           FROM experiments e
           JOIN webhooks w ON {_OF_EXPERIMENT}
@@ -47,6 +54,7 @@ async def insert_state_events(conn: Conn, experiment_ids: Sequence[int], now: da
            AND t.type = 'state' AND t.condition ->> 'state' = e.state
           JOIN workspaces s ON s.id = e.workspace_id
           JOIN projects p ON p.id = e.project_id
+          {FAILED_TRIAL}
          WHERE e.id = ANY ($3::int[])
          ORDER BY e.id, t.id
     """
