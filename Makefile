@@ -14,12 +14,13 @@ TORCH_DISK_GB := 15
 TORCH_PACKAGES := torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest
 # Another name for other packages: an older environment is made again.
 TORCH_STAMP = $(TORCH_VENV)/.installed-$(firstword $(TORCH_PACKAGES))
-# Each framework has a separate environment; ONLY=hf runs the tests of one.
-FRAMEWORKS := hf
+# All frameworks share an environment, since most of it is PyTorch; ONLY=hf runs the tests of one.
+FRAMEWORKS := hf keras
 ONLY ?=
-HF_VENV := .venv-hf
-HF_PACKAGES := transformers==5.24.0 accelerate==1.15.0 $(TORCH_PACKAGES)
-HF_STAMP = $(HF_VENV)/.installed-$(firstword $(HF_PACKAGES))
+FRAMEWORKS_VENV := .venv-frameworks
+FRAMEWORKS_RELEASES := keras==3.15.1 jax==0.10.2 lightning==2.6.6 transformers==5.24.0 accelerate==1.15.0
+EMPTY :=
+FRAMEWORKS_STAMP = $(FRAMEWORKS_VENV)/.installed-$(subst $(EMPTY) $(EMPTY),+,$(FRAMEWORKS_RELEASES))
 REQUESTS ?= 100000
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP_INSTALL) --no-compile --require-hashes --only-binary :all: -r requirements
@@ -40,7 +41,7 @@ DEPLOYMENTS := tests/backends/aws tests/backends/cloud tests/backends/gcp tests/
 
 .PHONY: demo webui web-ui-if-possible test test-deployments test-e2e test-webui test-unprivileged check test-fast \
   lint lint-types lint-imports lint-format lint-release bench bench-smoke chaos \
-  environments fuzz fuzz-environment torch-environment hf-environment test-torch test-frameworks test-compat test-gpu docs clean \
+  environments fuzz fuzz-environment torch-environment frameworks-environment test-torch test-frameworks test-compat test-gpu docs clean \
   lock lock-upgrade check-lock sbom audit mutants dist release
 
 $(STAMP): pyproject.toml requirements/install.txt requirements/dev.txt
@@ -87,7 +88,7 @@ test-unprivileged:  ## the demo and all tests in a fresh clone, as a user made f
 test-compat: $(STAMP)  ## the published client (0.38.1) against this master
 	@$(BIN)/python -m pytest -q tests/compat
 
-environments: fuzz-environment torch-environment hf-environment  ## what fuzz, test-torch and test-frameworks need
+environments: fuzz-environment torch-environment frameworks-environment  ## what fuzz, test-torch and test-frameworks need
 
 # Arguments: directory, stamp, packages with PyTorch among them, the command that needs it.
 TORCH_ENVIRONMENT = test -f $(2) && exit; \
@@ -103,11 +104,11 @@ TORCH_ENVIRONMENT = test -f $(2) && exit; \
 torch-environment:
 	@$(call TORCH_ENVIRONMENT,$(TORCH_VENV),$(TORCH_STAMP),$(TORCH_PACKAGES),test-torch)
 
-hf-environment:
-	@$(call TORCH_ENVIRONMENT,$(HF_VENV),$(HF_STAMP),$(HF_PACKAGES),test-frameworks)
+frameworks-environment:
+	@$(call TORCH_ENVIRONMENT,$(FRAMEWORKS_VENV),$(FRAMEWORKS_STAMP),$(FRAMEWORKS_RELEASES) $(TORCH_PACKAGES),test-frameworks)
 
-test-frameworks: $(STAMP) $(patsubst %,%-environment,$(or $(ONLY),$(FRAMEWORKS)))  ## training code of frameworks
-	@test ! -f $(HF_STAMP) || HF_PYTHON=$$PWD/$(HF_VENV)/bin/python3 \
+test-frameworks: $(STAMP) frameworks-environment  ## training code of frameworks
+	@test ! -f $(FRAMEWORKS_STAMP) || FRAMEWORKS_PYTHON=$$PWD/$(FRAMEWORKS_VENV)/bin/python3 \
 	  $(BIN)/python -m pytest -q $(patsubst %,tests/frameworks/%,$(or $(ONLY),$(FRAMEWORKS)))
 
 test-torch: $(STAMP) torch-environment  ## PyTorch's launcher and trials, in an environment of its own
