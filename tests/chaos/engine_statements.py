@@ -236,14 +236,15 @@ async def delete_old_inbox(s: Statement) -> None:
             await s.tx.delete("inbox", key)
 
 
-@statement("engine.engine.Engine.find")
-async def find_aggregate(s: Statement) -> list[Row]:
-    """One aggregate."""
-    row = s.tx.get("aggregates", s.args)
-    if row is None:
-        return []
-    parts = {"parts": _parts(s, *s.args)}
-    return [{"version": row["version"], "state": row["state"], **parts}]
+@statement("engine.engine.Engine._fetch")
+async def list_aggregates(s: Statement) -> list[Row]:
+    """Some aggregates."""
+    rows: list[Row] = []
+    for key in zip(*s.args, strict=True):
+        row = s.tx.get("aggregates", key)
+        if row is not None:
+            rows.append({"kind": key[0], "id": key[1], **row, "parts": _parts(s, *key)})
+    return rows
 
 
 @statement("engine.leadership.leader.Leadership._campaign")

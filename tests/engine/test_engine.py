@@ -1,5 +1,6 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from tests.engine import toy
@@ -190,3 +191,30 @@ async def test_an_event_that_fails_first_in_a_new_month_does_not_cost_those_afte
         with pytest.raises(InternalError):
             await engine.post(TALLY, "a", toy.Exploded(), cause="1")
         assert (await engine.post(TALLY, "b", toy.Added(1), cause="1")).version == 1
+
+
+async def test_aggregates_that_are_read_at_the_same_time_cost_one_query(
+    database: Address, toy_pool: Database, engine: Engine
+) -> None:
+    ids = [f"a{n}" for n in range(100)]
+    await engine.post_many([Posting(TALLY, id, toy.Added(n), "1") for n, id in enumerate(ids)])
+    counting = Counting(toy_pool)
+    reader = make_engine(database, cast(Database, counting))
+
+    states = await asyncio.gather(*(reader.read(TALLY, id) for id in (*ids, "none")))
+
+    assert [state.total for state in states[:-1] if state] == list(range(100))
+    assert states[-1] is None
+    assert counting.queries == 1
+
+
+class Counting:
+    """Counts the queries of a database."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.queries = 0
+
+    async def fetch(self, query: str, *args: Any) -> Any:
+        self.queries += 1
+        return await self._db.fetch(query, *args)

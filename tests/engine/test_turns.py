@@ -120,8 +120,38 @@ async def test_a_work_never_has_two_workers_so_that_one_is_free_for_a_neighbour(
     queue.put(neighbour)
     assert await asyncio.wait_for(second, 60) == ([neighbour], [])
     third = asyncio.ensure_future(queue.take())
-    queue.give_back(posts)
+    queue.give_back(posts, took_s=0.0)
     more, _ = await asyncio.wait_for(third, 60)
+    assert len(more) == 128 // 4
+
+
+async def test_a_work_of_many_events_pauses_between_its_batches_while_a_neighbour_has_some() -> (
+    None
+):
+    queue = PostQueue(limit=20_000, batch=128)
+    queue.put(post(0, LIGHT))
+    small, _ = await queue.take()
+    queue.give_back(small, took_s=0.0)
+    for n in range(1000):
+        queue.put(post(n, HEAVY))
+    many, _ = await queue.take()
+    queue.give_back(many, took_s=3600.0)
+    queue.put(post(1, LIGHT))
+    queue.put(post(2, LIGHT))
+    assert [p.turn for p in await take_now(queue)] == [LIGHT, LIGHT]
+    assert await take_now(queue) == []
+
+
+async def test_a_pause_ends_by_itself() -> None:
+    queue = PostQueue(limit=20_000, batch=128)
+    queue.put(post(0, LIGHT))
+    small, _ = await queue.take()
+    queue.give_back(small, took_s=0.0)
+    for n in range(1000):
+        queue.put(post(n, HEAVY))
+    many, _ = await queue.take()
+    queue.give_back(many, took_s=0.01)
+    more, _ = await asyncio.wait_for(queue.take(), 60)
     assert len(more) == 128 // 4
 
 
@@ -155,7 +185,7 @@ def test_batches_at_one_time_share_no_work_and_each_event_is_in_one(
             if step == 0 and left:
                 queue.put(left.pop(0))
             elif step == 1 and open_batches:
-                queue.give_back(open_batches.pop(random.randrange(len(open_batches))))
+                queue.give_back(open_batches.pop(random.randrange(len(open_batches))), took_s=0.0)
             elif step == 2 and (posts := await take_now(queue)):
                 works = {p.turn.work for batch in open_batches for p in batch}
                 assert works.isdisjoint(p.turn.work for p in posts)
@@ -174,7 +204,7 @@ async def test_a_full_queue_of_one_user_has_room_for_another() -> None:
     await asyncio.wait_for(queue.wait_for_room(LIGHT), 60)
     waiting = asyncio.ensure_future(queue.wait_for_room(HEAVY))
     posts, _ = await queue.take()
-    queue.give_back(posts)
+    queue.give_back(posts, took_s=0.0)
     await asyncio.wait_for(waiting, 60)
 
 

@@ -17,7 +17,7 @@ from determined_master.engine.connection import Connect, engine_connect
 from determined_master.engine.effects.handlers import Handlers
 from determined_master.engine.errors import EngineUnavailable, NotLeader, TermEnded
 from determined_master.engine.feed import Changed, Feed
-from determined_master.engine.ids import EffectId
+from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.inbox import POSTED, InboxClient
 from determined_master.engine.kind import (
     AnyKind,
@@ -34,12 +34,17 @@ from determined_master.engine.leadership.leader import Leadership
 from determined_master.engine.leadership.term import EngineSettings, LeaderTerm
 from determined_master.engine.turns import OWNER
 from determined_master.store.aggregates import PARTS
+from determined_master.store.batch_loader import BatchLoader
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.db import Address, Conn, Database
 
 _AGAIN_S = 0.05
 _LOOK_S = 0.25
-_GET = f"SELECT a.version, a.state, {PARTS} FROM aggregates a WHERE a.kind = $1 AND a.id = $2"
+_LIST = f"""
+    SELECT a.kind, a.id, a.version, a.state, {PARTS}
+      FROM unnest($1::text[], $2::text[]) AS w (kind, id)
+      JOIN aggregates a ON a.kind = w.kind AND a.id = w.id
+"""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Engine:
         self._settings = settings or EngineSettings()
         self._now = now
         self._connect = connect or engine_connect(address)
+        self._look_up = BatchLoader(self._fetch)
         self._inbox = InboxClient(db)
         self._leadership = Leadership(address, self._lead, self._on_notify)
         self._term: LeaderTerm | None = None
@@ -201,7 +207,7 @@ class Engine:
 
     async def find(self, kind: Kind[Id, S, Any, Any], id: Id) -> Current[S] | None:
         """The stored aggregate; None when it does not exist."""
-        row = await self._db.fetchrow(_GET, kind.name, str(id))
+        row = await self._look_up.find((kind.name, str(id)))
         if row is None:
             return None
         return Current(row["version"], kind.codec.state(row["state"], row["parts"]))
@@ -247,6 +253,10 @@ class Engine:
         finally:
             stop()
             self.on_term.remove(look_again)
+
+    async def _fetch(self, keys: Sequence[Key]) -> dict[Key, Any]:
+        rows = await self._db.fetch(_LIST, *map(list, zip(*keys, strict=True)))
+        return {(row["kind"], row["id"]): row for row in rows}
 
     def oldest_effect_age_s(self) -> float | None:
         """How long ago the oldest effect was ordered that could be carried out now.

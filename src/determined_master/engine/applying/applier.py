@@ -64,8 +64,9 @@ class Applier:
         try:
             while True:
                 posts, closings = await self._queue.take()
+                since_s = clock.monotonic_s()
                 await self._settle(posts, closings)
-                self._queue.give_back(posts)
+                self._queue.give_back(posts, clock.monotonic_s() - since_s)
         finally:
             end_all(posts, closings)
             if self._conn is not None:

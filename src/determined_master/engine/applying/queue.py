@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from determined_master import clock
+from determined_master.engine.applying.pauses import Pauses
 from determined_master.engine.errors import TermEnded
 from determined_master.engine.ids import EffectId, Key
 from determined_master.engine.kind import AnyKind, Outcome, Within
@@ -88,7 +90,8 @@ class PostQueue:
         self._ready: Turns[Key] = Turns()
         self._busy: set[Key] = set()
         self._served: set[str] = set()
-        """Works that have a batch now."""
+        """Works that have a batch now, or pause after one."""
+        self._pauses = Pauses()
         self._closings: deque[Closing] = deque()
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
@@ -143,14 +146,27 @@ class PostQueue:
         self._closings.clear()
         return posts, closings
 
-    def give_back(self, posts: Sequence[Post]) -> None:
-        """Release the aggregates of a settled batch."""
-        self._served -= {post.turn.work for post in posts}
-        self._filled.set()
+    def give_back(self, posts: Sequence[Post], took_s: float) -> None:
+        """Release the aggregates of a settled batch, and its works at once or after a pause.
+
+        Args:
+            took_s: seconds that the batch took.
+        """
         for key in {post.key for post in posts}:
             self._busy.discard(key)
             if key in self._waiting:
                 self._ready.put(self._waiting[key][0].turn, key)
+        now_s = clock.monotonic_s()
+        for work, events in Counter(post.turn.work for post in posts).items():
+            pause_s = self._pauses.after(work, events, took_s, now_s)
+            if pause_s:
+                asyncio.get_running_loop().call_later(pause_s, self._release, work)
+            else:
+                self._release(work)
+
+    def _release(self, work: str) -> None:
+        self._served.discard(work)
+        self._filled.set()
 
     def drain(self) -> tuple[list[Post], list[Closing]]:
         """Remove everything that waits, when leadership ends."""

@@ -16,12 +16,12 @@ from determined_master.domain.trial import messages as trial
 from determined_master.engine.causes import CarriedOut
 from determined_master.records.experiments import ExperimentRow
 from determined_master.services.access.task_tokens import TaskTokens
-from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.queue.request_effects import (
     ask_for_room,
     ask_to_leave,
     end_at_once,
 )
+from determined_master.store.batch_loader import BatchLoader
 from determined_master.store.experiments import experiments, trials
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from determined_master.engine.causes import Occurrence, UserRequest
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.experiments import WorkloadKey
 from determined_master.records.metrics import StoredReport
-from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.updates.live.news import LiveNews
+from determined_master.store.batch_loader import BatchLoader
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as rows

@@ -20,11 +20,11 @@ from determined_master.domain.metrics.summary import SYSTEM_GROUPS, as_number
 from determined_master.engine import Rows
 from determined_master.engine.causes import Occurrence
 from determined_master.records.metrics import StoredReport, SystemSample
-from determined_master.services.batch_loader import BatchLoader
 from determined_master.services.metrics.flush import Flusher, publish_report
 from determined_master.services.metrics.reports import MetricReport, TrialFacts
 from determined_master.services.metrics.system_metrics import MAX_SAMPLES
 from determined_master.services.updates.live.news import LiveNews
+from determined_master.store.batch_loader import BatchLoader
 from determined_master.store.metrics import metrics as rows
 from determined_master.store.metrics import system_metrics
 from determined_wire.bounds import bound_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from determined_master.services.batch_loader import BatchLoader
+from determined_master.store.batch_loader import BatchLoader
 
 
 class Database:
