@@ -21,7 +21,7 @@ from determined.common.experimental.enums import (
 from determined.common.experimental.enums import ExperimentSortBy as ExperimentSortBy
 
 _AWAY_S = 120.0
-
+TERMINAL_STATES = frozenset(state for state in ExperimentState if state.is_terminal)
 
 ExperimentOrderBy = OrderBy
 """The older name."""
