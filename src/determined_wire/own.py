@@ -218,24 +218,35 @@ class WhyFree(Message, frozen=True):
 
 
 class WhyAhead(Message, frozen=True):
-    """A request that is ahead in the queue."""
+    """A request that is ahead in the queue; of a hidden task, only its slots and its priority."""
 
+    __absent__ = frozenset(("trial_id", "experiment_id"))
     allocation_id: str = ""
     job_id: str = ""
     slots: Int32 = 0
     priority: Int32 = 0
+    name: str = ""
+    username: str = ""
+    task_id: str = ""
+    trial_id: Int32 | None = None
+    experiment_id: Int32 | None = None
 
 
 class WhyNext(Message, frozen=True):
     """A task whose slots become free next; `about_at` is absent if the time is unknown."""
 
-    __absent__ = frozenset(("about_at",))
+    __absent__ = frozenset(("about_at", "trial_id", "experiment_id"))
     allocation_id: str = ""
     job_id: str = ""
     slots: Int32 = 0
     agents: Sequence[str] = ()
     is_leaving: bool = False
     about_at: Timestamp | None = None
+    name: str = ""
+    username: str = ""
+    task_id: str = ""
+    trial_id: Int32 | None = None
+    experiment_id: Int32 | None = None
 
 
 class WhyWaits(Message, frozen=True):

@@ -154,7 +154,7 @@ def why(args: argparse.Namespace) -> None:
     if args.json:
         show.as_json(answer)
         return
-    print(f"Job {answer['jobId']} in resource pool {answer['resourcePool']}: ", end="")
+    print(f"Job {args.id} in resource pool {answer['resourcePool']}: ", end="")
     print(f"{answer['running']} with slots, {answer['waiting']} waiting")
     print(answer["text"])
     if answer.get("waits"):
@@ -162,26 +162,35 @@ def why(args: argparse.Namespace) -> None:
 
 
 def _explain(waits: Dict[str, Any]) -> None:
-    print(f"Waiting:    {waits['allocationId']} since {show.instant(waits['waitsSince'])}")
+    print(f"Waiting:    since {show.instant(waits['waitsSince'])}")
     on_one = " on one machine" if waits.get("isSingleNode") else ""
-    print(f"Needs:      {waits['needsSlots']} slots{on_one}")
+    print(f"Needs:      {_slots(waits['needsSlots'])}{on_one}")
     free = ", ".join(f"{f['agentId']} {f['free']}/{f['slots']}" for f in waits["free"][:10])
-    print(f"Free:       {waits['freeSlots']} slots" + (f" ({free})" if free else ""))
-    ahead = ", ".join(
-        f"{a['allocationId']} ({a['slots']} slots, priority {a['priority']})"
-        for a in waits["ahead"]
-    )
-    print(f"Ahead:      {waits['aheadCount']}" + (f": {ahead}" if ahead else ""))
+    print(f"Free:       {_slots(waits['freeSlots'])}" + (f" ({free})" if free else ""))
+    print(f"Ahead:      {waits['aheadCount']}")
+    for item in waits["ahead"]:
+        print(f"            {_who(item)}, {_slots(item['slots'])}, priority {item['priority']}")
     for number, item in enumerate(waits["next"]):
         when = "is leaving" if item.get("isLeaving") else "no estimate"
         if item.get("aboutAt"):
             when = f"about {show.instant(item['aboutAt'])}"
         where = ", ".join(item["agents"])
         head = "Frees next:" if number == 0 else "           "
-        print(f"{head} {item['allocationId']}, {item['slots']} slots on {where}: {when}")
+        print(f"{head} {_who(item)}, {_slots(item['slots'])} on {where}: {when}")
     smaller = waits.get("smaller")
-    print(f"Would start now with: {f'{smaller} slots' if smaller else 'no smaller number'}")
+    print(f"Would start now with: {_slots(smaller) if smaller else 'no smaller number of slots'}")
     print(f"Decided at: {show.instant(waits['decidedAt'])}")
+
+
+def _who(item: Dict[str, Any]) -> str:
+    """Name and owner of a task; a master of an earlier release gives its allocation alone."""
+    if item.get("name"):
+        return f"{item['name']} of {item['username'] or 'a deleted user'}"
+    return item["allocationId"] or "another task"
+
+
+def _slots(number: int) -> str:
+    return f"{number} slot{'' if number == 1 else 's'}"
 
 
 def _fetch(session: BaseSession, pool: str, args: argparse.Namespace) -> List[Dict[str, Any]]:

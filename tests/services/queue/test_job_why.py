@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from tests.domain.builders import T0
-from tests.provision.machine_world import World, started
+from tests.provision.machine_world import SLOTS, World, started
 
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.schedule.why import Ahead, Next, Why
 from determined_master.ports.kubernetes import ClusterTrouble, NodesAsked
+from determined_master.services.queue.holders import Holder
 from determined_master.services.queue.job_why import ClusterWaits, JobWhy, named, sentence
 from determined_master.store.db import Database
 
@@ -154,5 +155,24 @@ def test_tasks_that_a_reader_may_not_see_have_no_ids() -> None:
     assert shown.ahead == (Ahead("", "", 8, 1), Ahead("open.1", "open", 2, 42))
     assert shown.next == (Next("", "", 4, ("a1",), True, None),)
     text = "4 slots are not free; 2 ahead of it; another task is leaving 4 slots"
-    assert sentence(shown) == text
-    assert "hidden.2 is leaving" in sentence(why)
+    holder = Holder(name="Trial 7", user_id=2, task_id="hidden", trial_id=7, experiment_id=1)
+    assert sentence(shown, {"hidden.2": holder}) == text
+    assert "Trial 7 is leaving" in sentence(why, {"hidden.2": holder})
+
+
+async def test_tasks_ahead_and_next_are_named_with_their_owners(
+    pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pool, monkeypatch)
+    running = await started(world)
+    first, second = (world.submit(slots=SLOTS) for _ in range(2))
+    await world.pool.tick()
+    why = JobWhy(pool, world.live, lambda name: world.pool.decision)
+    shown = await why.why(USER, second)
+    assert shown.why is not None
+    assert [a.allocation_id for a in shown.why.ahead] == [first]
+    for allocation_id in (first, running):
+        state = world.live.find(allocation_id)
+        assert state is not None
+        holder = shown.holders[allocation_id]
+        assert (holder.name, holder.task_id) == (state.request.name, state.request.task_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
@@ -14,7 +16,7 @@ from determined_master.domain.schedule.why import Why
 from determined_master.services.queue.job_changes import JobChange, JobChanges
 from determined_master.services.queue.job_facts import JobFacts
 from determined_master.services.queue.job_queue import JobQuery, JobQueue
-from determined_master.services.queue.job_why import JobWhy
+from determined_master.services.queue.job_why import JobExplanation, JobWhy
 from determined_wire import own
 from determined_wire.rest import job_queues as wire
 from determined_wire.rest.types.job import (
@@ -105,7 +107,7 @@ async def get_job_why(
         text=state.text,
         waiting=state.waiting,
         running=state.running,
-        waits=None if state.why is None else _waits(state.why),
+        waits=None if state.why is None else _waits(state.why, partial(_who, state)),
     )
 
 
@@ -172,7 +174,21 @@ def _limited(job: JobFacts) -> LimitedJob:
     )
 
 
-def _waits(why: Why) -> own.WhyWaits:
+def _who(state: JobExplanation, allocation_id: str) -> dict[str, Any]:
+    """Name, owner and ids of a task, to show and to link it; empty for a hidden one."""
+    holder = state.holders.get(allocation_id)
+    if holder is None:
+        return {}
+    return {
+        "name": holder.name,
+        "username": state.usernames.get(str(holder.user_id), ""),
+        "task_id": holder.task_id,
+        "trial_id": holder.trial_id,
+        "experiment_id": holder.experiment_id,
+    }
+
+
+def _waits(why: Why, who: Callable[[str], dict[str, Any]]) -> own.WhyWaits:
     return own.WhyWaits(
         allocation_id=why.allocation_id,
         decided_at=why.decided_at,
@@ -187,7 +203,11 @@ def _waits(why: Why) -> own.WhyWaits:
         ahead_count=why.ahead_count,
         ahead=[
             own.WhyAhead(
-                allocation_id=a.allocation_id, job_id=a.job_id, slots=a.slots, priority=a.priority
+                allocation_id=a.allocation_id,
+                job_id=a.job_id,
+                slots=a.slots,
+                priority=a.priority,
+                **who(a.allocation_id),
             )
             for a in why.ahead
         ],
@@ -199,6 +219,7 @@ def _waits(why: Why) -> own.WhyWaits:
                 agents=n.agents,
                 is_leaving=n.is_leaving,
                 about_at=n.about_at,
+                **who(n.allocation_id),
             )
             for n in why.next
         ],

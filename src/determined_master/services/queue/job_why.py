@@ -16,7 +16,9 @@ from determined_master.domain.schedule.reasons import count
 from determined_master.domain.schedule.view import PoolView
 from determined_master.domain.schedule.why import Why, explain
 from determined_master.records.access import Thing
+from determined_master.services.queue.holders import Holders, holders_of
 from determined_master.services.queue.job_facts import is_uuid
+from determined_master.store.experiments.lookups import list_usernames
 from determined_master.store.queue import job_queue as rows
 from determined_master.store.workspaces.owners import find_workspaces
 
@@ -47,6 +49,10 @@ class JobExplanation(msgspec.Struct, frozen=True, kw_only=True):
     running: int
     text: str
     why: Why | None = None
+    holders: Holders = {}
+    """Of the tasks that `why` names."""
+    usernames: dict[str, str] = {}
+    """Of their owners, by id."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,8 @@ class JobWhy:
             if why is not None:
                 why = await self._without_hidden(caller, why)
                 text = self._with_machines(why, for_admin=for_admin)
-                return _state(request.job_id, request.pool, found, text, why)
+                state = _state(request.job_id, request.pool, found, text, why)
+                return await self._with_holders(state, why)
         text = "the scheduler has not decided about it yet; it does so within a second"
         return _state(request.job_id, request.pool, found, text)
 
@@ -178,6 +185,13 @@ class JobWhy:
         seen = {i for i, w in where.items() if access.can(caller, "read", "task", workspace_id=w)}
         return named(why, seen)
 
+    async def _with_holders(self, state: JobExplanation, why: Why) -> JobExplanation:
+        holders = holders_of(why, self._live)
+        users = sorted({holder.user_id for holder in holders.values()})
+        async with self._db.acquire() as conn:
+            names = await list_usernames(conn, users)
+        return msgspec.structs.replace(state, holders=holders, usernames=names)
+
     async def _workspaces(self, why: Why) -> dict[str, int]:
         """The workspaces of all allocations that an explanation names."""
         ids = {why.allocation_id, *(a.allocation_id for a in why.ahead)}
@@ -186,7 +200,8 @@ class JobWhy:
             return await find_workspaces(conn, "allocation", sorted(ids))
 
     def _with_machines(self, why: Why, *, for_admin: bool = False) -> str:
-        text, pool, allocation_id = sentence(why), why.pool, why.allocation_id
+        pool, allocation_id = why.pool, why.allocation_id
+        text = sentence(why, holders_of(why, self._live))
         devices = self._clusters.device_note(pool) if why.needs_slots else ""
         if devices:
             text = f"{text}; {devices}"
@@ -290,17 +305,20 @@ def _is_number(id: str) -> bool:
     return id.isascii() and id.isdigit() and len(id) < 10
 
 
-def sentence(why: Why) -> str:
+def sentence(why: Why, holders: Holders) -> str:
     """All of it in a few words for a log or a terminal."""
     parts = [why.reason]
     if why.ahead_count:
         parts.append(f"{why.ahead_count} ahead of it")
     soon = next((n for n in why.next if n.about_at is not None or n.is_leaving), None)
-    if soon is not None and soon.is_leaving:
-        parts.append(f"{soon.allocation_id or OTHER} is leaving {count(soon.slots)}")
-    elif soon is not None and soon.about_at is not None:
-        at = soon.about_at.strftime("%H:%M UTC")
-        parts.append(f"{soon.allocation_id or OTHER} frees {count(soon.slots)} at about {at}")
+    if soon is not None:
+        holder = holders.get(soon.allocation_id)
+        name = holder.name if holder else OTHER
+        if soon.is_leaving:
+            parts.append(f"{name} is leaving {count(soon.slots)}")
+        elif soon.about_at is not None:
+            at = soon.about_at.strftime("%H:%M UTC")
+            parts.append(f"{name} frees {count(soon.slots)} at about {at}")
     if why.smaller is not None:
         parts.append(f"{count(why.smaller)} would start now")
     return "; ".join(parts)

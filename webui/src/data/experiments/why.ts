@@ -3,6 +3,18 @@ import { useQuery } from "@tanstack/react-query";
 
 import { request } from "@/api/client";
 
+/** A task that is ahead, or whose slots come free; of a hidden one, the texts are empty. */
+export interface Holder {
+  allocationId: string;
+  jobId: string;
+  slots: number;
+  name?: string;
+  username?: string;
+  taskId?: string;
+  trialId?: number;
+  experimentId?: number;
+}
+
 export interface Why {
   jobId: string;
   resourcePool: string;
@@ -22,8 +34,8 @@ export interface Why {
     largestHole: number;
     free: { agent?: string; id?: string; slots?: number }[];
     aheadCount: number;
-    ahead: { jobId: string; slots?: number; name?: string }[];
-    next: { allocationId: string; jobId: string; slots: number; agents: string[]; isLeaving: boolean }[];
+    ahead: (Holder & { priority: number })[];
+    next: (Holder & { agents: string[]; isLeaving: boolean; aboutAt?: string })[];
   };
 }
 

@@ -1,6 +1,7 @@
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 
-import { useWhy } from "@/data/experiments/why";
+import { type Holder, useWhy } from "@/data/experiments/why";
 import { plural } from "@/data/format/numbers";
 import { QueryView } from "@/ui/feedback/Feedback";
 import { Card, Facts, PlainTable } from "@/ui/layout/Card";
@@ -28,27 +29,32 @@ export function WhyView({ jobId }: { jobId: string | undefined }) {
                     ["Needs", plural(why.waits.needsSlots, "slot")],
                     ["Free now", plural(why.waits.freeSlots, "slot")],
                     ["Largest free block on one agent", plural(why.waits.largestHole, "slot")],
-                    ["More urgent requests", String(why.waits.aheadCount)],
+                    ["Requests ahead of it", String(why.waits.aheadCount)],
                     ["Pool", <Link key="pool" to={`/resourcepool/${encodeURIComponent(why.resourcePool)}`}>{why.resourcePool}</Link>],
                   ]}
                 />
               )}
             </div>
           </Card>
+          {why.waits && why.waits.ahead.length > 0 && (
+            <Card title="Ahead of it" flush>
+              <PlainTable label="Ahead of it" columns={["Task", "Owner", "Slots", "Priority"]}>
+                {why.waits.ahead.map((each, place) => (
+                  <HolderRow key={place} holder={each}>
+                    <td className="number">{each.priority}</td>
+                  </HolderRow>
+                ))}
+              </PlainTable>
+            </Card>
+          )}
           {why.waits && why.waits.next.length > 0 && (
             <Card title="Slots that come free next" flush>
-              <PlainTable label="Slots that come free next" columns={["Allocation", "Slots", "Agents", "What it does"]}>
-                {why.waits.next.map((each) => (
-                  <tr key={each.allocationId}>
-                    <td>
-                      <Link to={`/experiments/${each.allocationId.split(".")[0]}`} className="mono">
-                        {each.allocationId}
-                      </Link>
-                    </td>
-                    <td className="number">{each.slots}</td>
+              <PlainTable label="Slots that come free next" columns={["Task", "Owner", "Slots", "Agents", "When"]}>
+                {why.waits.next.map((each, place) => (
+                  <HolderRow key={place} holder={each}>
                     <td>{each.agents.join(", ")}</td>
-                    <td className="muted">{each.isLeaving ? "is asked to leave" : "runs"}</td>
-                  </tr>
+                    <td className="muted">{each.isLeaving ? "it is leaving" : each.aboutAt ? <>about <Time at={each.aboutAt} /></> : "no estimate"}</td>
+                  </HolderRow>
                 ))}
               </PlainTable>
             </Card>
@@ -56,6 +62,19 @@ export function WhyView({ jobId }: { jobId: string | undefined }) {
         </div>
       )}
     </QueryView>
+  );
+}
+
+/** A task by its name, with its owner and its slots. */
+function HolderRow({ holder, children }: { holder: Holder; children: ReactNode }) {
+  const name = holder.name || "another task";
+  return (
+    <tr>
+      <td>{holder.trialId ? <Link to={`/trials/${holder.trialId}/overview`}>{name}</Link> : name}</td>
+      <td>{holder.username}</td>
+      <td className="number">{holder.slots}</td>
+      {children}
+    </tr>
   );
 }
 
