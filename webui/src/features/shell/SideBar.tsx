@@ -1,5 +1,4 @@
-import { NavLink, useNavigate } from "react-router";
-import { Link } from "react-router";
+import { Link, NavLink } from "react-router";
 
 import { BASE_PATH } from "@/api/client";
 import { useMaster } from "@/data/master";
@@ -14,6 +13,7 @@ import { Menu } from "@/ui/overlay/Menu";
 import { shell as text } from "@/strings/shell";
 
 import { PLACES } from "./navigation";
+import { useSignOut } from "./useSignOut";
 import styles from "./Shell.module.css";
 
 export function SideBar({
@@ -93,9 +93,9 @@ function Pinned() {
 }
 
 function UserMenu() {
-  const { user, signOut } = useSession();
+  const { user } = useSession();
+  const signOut = useSignOut();
   const { theme, storeTheme } = usePreferences();
-  const navigate = useNavigate();
   const choose = (value: Theme) => ({
     label: { system: "Theme of the system", light: "Light theme", dark: "Dark theme" }[value],
     ...(theme === value ? { icon: "check" as const } : {}),
@@ -121,7 +121,7 @@ function UserMenu() {
         {
           label: text.signOut,
           icon: "logout",
-          onSelect: () => void signOut().finally(() => navigate("/login")),
+          onSelect: signOut,
         },
       ]}
     />

@@ -10,7 +10,9 @@ import { useUsers, useWorkspaces } from "@/data/workspaces";
 import { LAUNCHES, useLaunch } from "@/features/launch/useLaunch";
 import type { IconName } from "@/ui/icons/Icon";
 
+import { jumpsTo } from "./jumps";
 import { PLACES } from "./navigation";
+import { useSignOut } from "./useSignOut";
 
 export interface Entry {
   kind: "page" | "workspace" | "project" | "experiment" | "model" | "board" | "user" | "act";
@@ -24,6 +26,7 @@ export function usePaletteEntries(text: string): Entry[] {
   const { mayAnywhere } = useRights();
   const { theme, storeTheme } = usePreferences();
   const launch = useLaunch();
+  const signOut = useSignOut();
   const workspaces = useWorkspaces().data;
   const users = useUsers().data;
   const boards = useBoards().data;
@@ -58,6 +61,7 @@ export function usePaletteEntries(text: string): Entry[] {
         icon: "settings",
         act: () => void storeTheme(dark ? "light" : "dark"),
       },
+      { kind: "act", label: "Sign out", icon: "logout", act: signOut },
       {
         kind: "act",
         label: "Show the shortcuts of this page",
@@ -84,7 +88,7 @@ export function usePaletteEntries(text: string): Entry[] {
       })),
       ...(found ?? []),
     ] as Entry[];
-  }, [boards, found, launch, mayAnywhere, storeTheme, theme, users, workspaces]);
+  }, [boards, found, launch, mayAnywhere, signOut, storeTheme, theme, users, workspaces]);
 }
 
 async function search(text: string): Promise<Entry[]> {
@@ -129,8 +133,12 @@ const PREFIXES: Record<string, Entry["kind"][]> = {
   ":": ["page"],
 };
 
-/** Entries that match, best first: at the start, then inside, then letters in order. */
+/** The pages that the text names by number; then what matches at the start, inside, and in its letters. */
 export function rank(entries: Entry[], text: string): Entry[] {
+  return [...jumpsTo(text), ...matching(entries, text)];
+}
+
+function matching(entries: Entry[], text: string): Entry[] {
   const prefix = PREFIXES[text.charAt(0)];
   const word = (prefix ? text.slice(1) : text).trim().toLowerCase();
   const pool = prefix ? entries.filter((each) => prefix.includes(each.kind)) : entries;
