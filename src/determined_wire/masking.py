@@ -17,8 +17,12 @@ _WORDS = ("password", "secret", "token", "private_key", "access_key", "credentia
 
 
 def is_secret(name: str) -> bool:
-    """Whether a text under this name is never shown: a name above, or one with a word of them."""
-    return name in _NAMES or any(word in name.lower() for word in _WORDS)
+    """Whether a text under this name is never shown: a name above, or one with a word of them.
+
+    The name of a file that holds a secret is none.
+    """
+    has_word = any(word in name.lower() for word in _WORDS)
+    return name in _NAMES or (has_word and not name.endswith("_file"))
 
 
 def mask_secrets(value: Any, name: str = "") -> Any:

@@ -12,6 +12,9 @@ from tests.compat.client import MODEL, VERSION, Client, shown
 from tests.compat.conftest import created
 from tests.e2e.cluster import PASSWORD, Cluster, until
 
+from determined_master.settings.master import load
+from determined_wire.masking import mask_secrets
+
 pytestmark = [pytest.mark.compat, pytest.mark.slow, pytest.mark.xdist_group("compat")]
 
 
@@ -54,6 +57,17 @@ def test_the_masters_settings_are_shown_and_its_log_level_set(
         client.det("master", "config", "set", "--log.level", level)
         now = cluster.get("/api/v1/master/config")["config"]["log"]["level"]
         assert now == level.lower()
+
+
+@pytest.mark.parametrize("form", ["--json", "--yaml"])
+def test_the_printed_settings_are_a_file_that_a_master_reads(
+    client: Client, tmp_path: Path, form: str
+) -> None:
+    file = tmp_path / "master.yaml"
+    file.write_text(client.det("master", "config", "show", form).out)
+    settings = load(["--config-file", str(file)], {"HOME": str(tmp_path)}, is_root=False)
+    told = client.det("master", "config", "show", "--json").json()
+    assert mask_secrets(settings.masked()) == {**told, "config_file": str(file)}
 
 
 def test_the_masters_log_is_shown(client: Client, cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from determined_master.settings.master import load
+from determined_wire.masking import mask_secrets
 
 EXTERNAL = "db: {host: db.example.org, port: 5433, name: d, user: u}\n"
 KUBERNETES = """
@@ -61,7 +62,7 @@ def shown(directory: Path, text: str) -> dict[str, Any]:
     file = directory / "master.yaml"
     file.write_text(text)
     settings = load(["--config-file", str(file)], {"HOME": str(directory)}, is_root=False)
-    return json.loads(json.dumps(settings.masked()))
+    return json.loads(json.dumps(mask_secrets(settings.masked())))
 
 
 @pytest.mark.parametrize("name", TEXTS)
