@@ -23,9 +23,9 @@ from pathlib import Path
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import IMAGE, Daemon, build_image, daemon
 from tests.e2e.cluster import until
+from tests.e2e.task_image import task_image
 from tests.free_ports import free_port
 from tests.registry import Registry, registry
-from tests.task_image import task_image
 
 from bench.figure import CannotMeasure, Figure, Limit, Load, Measured
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests import task_image as build
 from tests.debian_tree import CannotRun
 from tests.docker_daemon import Daemon
+from tests.e2e import task_image as build
 from tests.e2e.docker_cluster import config, docker_cluster
 
 pytestmark = [

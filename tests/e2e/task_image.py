@@ -18,7 +18,7 @@ from tests.docker_daemon import Daemon
 from tests.kept_trees import packed_tree
 from tools.lock_files import read_lock
 
-BUILD = Path(__file__).parents[1] / "deploy/build-image"
+BUILD = Path(__file__).parents[2] / "deploy/build-image"
 BASE, IMAGE = "determined-task-base:test", "determined-task-cpu:test"
 _PACKAGES = "python3,python3-venv,git,openssh-server,openssh-client,ca-certificates"
 BUILD_S = 900
