@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,6 +27,24 @@ from determined_wire.rest.types.trial import CheckpointWorkload, MetricsWorkload
 
 T = TypeVar("T")
 MAX_WARNINGS = 10
+
+
+def message_of(message_type: type[T], record: msgspec.Struct, **others: Any) -> T:
+    """A message with the fields of a record that have the same names, and with other values.
+
+    Args:
+        message_type: of the message.
+        record: a row, or a part of one.
+        others: fields that the record does not have, or has in another form.
+    """
+    struct: Any = message_type
+    names = _common_names(struct.__struct_fields__, record.__struct_fields__)
+    return message_type(**{name: getattr(record, name) for name in names} | others)
+
+
+@cache
+def _common_names(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in others)
 
 
 def add_config_warnings(http: Http, warnings: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from determined_master.api.shapes import message_of
 from determined_master.records.access import GroupRow, UserRow
 from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.access.users import UserChange
@@ -15,29 +16,14 @@ from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 
 def user_message(row: UserRow) -> User:
     """A user."""
-    return User(
-        id=row.id,
-        username=row.username,
-        admin=row.admin,
-        active=row.active,
-        agent_user_group=agent_group_message(row),
-        display_name=row.display_name,
-        modified_at=row.modified_at,
-        remote=row.remote,
-        last_auth_at=row.last_auth_at,
-    )
+    return message_of(User, row, agent_user_group=agent_group_message(row))
 
 
 def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
     """The account of a user's or workspace's tasks on agents; None where nothing is set."""
     if row.agent_uid is None and row.agent_gid is None:
         return None
-    return AgentUserGroup(
-        agent_uid=row.agent_uid,
-        agent_gid=row.agent_gid,
-        agent_user=row.agent_user,
-        agent_group=row.agent_group,
-    )
+    return message_of(AgentUserGroup, row)
 
 
 def agent_fields(group: AgentUserGroup | None) -> dict[str, object] | None:

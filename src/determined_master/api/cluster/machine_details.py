@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from determined_master.api.shapes import message_of
 from determined_master.settings.aws import AwsProvider
 from determined_master.settings.gcp import GcpProvider
 from determined_master.settings.provider import Provider
@@ -28,41 +29,27 @@ def machine_details(settings: Provider, details: ResourcePoolDetail) -> Resource
 
 def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:
     net = aws.network_interface
-    return ResourcePoolAwsDetail(
-        region=aws.region,
-        root_volume_size=aws.root_volume_size,
-        image_id=aws.image_id,
-        tag_key=aws.tag_key,
-        tag_value=aws.tag_value,
-        instance_name=aws.instance_name,
-        ssh_key_name=aws.ssh_key_name,
+    return message_of(
+        ResourcePoolAwsDetail,
+        aws,
         public_ip=net.public_ip,
         subnet_id=next(iter(aws.subnets), ""),
         security_group_id=net.security_group_id,
-        iam_instance_profile_arn=aws.iam_instance_profile_arn,
         instance_type=aws.types[0],
-        log_group=aws.log_group,
-        log_stream=aws.log_stream,
         spot_enabled=aws.spot != "never",
-        spot_max_price=aws.spot_max_price,
         custom_tags=[AwsCustomTag(key=tag.key, value=tag.value) for tag in aws.custom_tags],
     )
 
 
 def _gcp(gcp: GcpProvider) -> ResourcePoolGcpDetail:
     net, kind, account = gcp.network_interface, gcp.types[0], gcp.service_account
-    return ResourcePoolGcpDetail(
-        project=gcp.project,
+    return message_of(
+        ResourcePoolGcpDetail,
+        gcp,
         zone=next(iter(gcp.zones), gcp.zone),
-        boot_disk_size=gcp.boot_disk_size,
-        boot_disk_source_image=gcp.boot_disk_source_image,
-        label_key=gcp.label_key,
-        label_value=gcp.label_value,
-        name_prefix=gcp.name_prefix,
         network=net.network,
         subnetwork=net.subnetwork,
         external_ip=net.external_ip,
-        network_tags=gcp.network_tags,
         service_account_email=account.email,
         service_account_scopes=account.scopes,
         machine_type=kind.machine_type,

@@ -10,7 +10,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS, WORKS
-from determined_master.api.shapes import pagination
+from determined_master.api.shapes import message_of, pagination
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
 from determined_master.services.queue.job_changes import JobChange, JobChanges
@@ -159,18 +159,12 @@ def _unpriced(job: JobFacts) -> Job:
 
 
 def _limited(job: JobFacts) -> LimitedJob:
-    return LimitedJob(
+    return message_of(
+        LimitedJob,
+        job,
         summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
         type=JobType[f"TYPE_{job.type}"],
         resource_pool=job.pool,
-        is_preemptible=job.is_preemptible,
-        priority=job.priority,
-        weight=job.weight,
-        job_id=job.job_id,
-        requested_slots=job.requested_slots,
-        allocated_slots=job.allocated_slots,
-        progress=job.progress,
-        workspace_id=job.workspace_id,
     )
 
 
@@ -189,39 +183,10 @@ def _who(state: JobExplanation, allocation_id: str) -> dict[str, Any]:
 
 
 def _waits(why: Why, who: Callable[[str], dict[str, Any]]) -> own.WhyWaits:
-    return own.WhyWaits(
-        allocation_id=why.allocation_id,
-        decided_at=why.decided_at,
-        waits_since=why.waits_since,
-        code=why.code,
-        reason=why.reason,
-        needs_slots=why.needs_slots,
-        is_single_node=why.is_single_node,
-        free_slots=why.free_slots,
-        largest_hole=why.largest_hole,
-        free=[own.WhyFree(agent_id=f.agent_id, free=f.free, slots=f.slots) for f in why.free],
-        ahead_count=why.ahead_count,
-        ahead=[
-            own.WhyAhead(
-                allocation_id=a.allocation_id,
-                job_id=a.job_id,
-                slots=a.slots,
-                priority=a.priority,
-                **who(a.allocation_id),
-            )
-            for a in why.ahead
-        ],
-        next=[
-            own.WhyNext(
-                allocation_id=n.allocation_id,
-                job_id=n.job_id,
-                slots=n.slots,
-                agents=n.agents,
-                is_leaving=n.is_leaving,
-                about_at=n.about_at,
-                **who(n.allocation_id),
-            )
-            for n in why.next
-        ],
-        smaller=why.smaller,
+    return message_of(
+        own.WhyWaits,
+        why,
+        free=[message_of(own.WhyFree, one) for one in why.free],
+        ahead=[message_of(own.WhyAhead, one, **who(one.allocation_id)) for one in why.ahead],
+        next=[message_of(own.WhyNext, one, **who(one.allocation_id)) for one in why.next],
     )

@@ -6,10 +6,10 @@ import msgspec
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
-from determined_master.api.ui.page_shapes import page_fields, page_text
+from determined_master.api.shapes import message_of
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
-from determined_master.services.workspaces.pages import ProjectPages
+from determined_master.services.workspaces.pages import ProjectPages, can_edit
 from determined_wire.ui import pages as wire
 
 
@@ -47,7 +47,7 @@ async def post_board(
         scope=request.scope,
         name=request.name,
         text=request.text,
-        body=page_text(request.panels or ()),
+        body=msgspec.json.encode(request.panels or ()).decode(),
     )
     return _answer(call.caller, await pages.create(call.caller, new))
 
@@ -69,7 +69,7 @@ async def patch_board(
         scope=request.scope,
         name=request.name,
         text=request.text,
-        body=None if request.panels is None else page_text(request.panels),
+        body=None if request.panels is None else msgspec.json.encode(request.panels).decode(),
     )
     row = await pages.change(call.caller, "board", request.id, request.version, changes)
     return _answer(call.caller, row)
@@ -89,10 +89,5 @@ def _answer(caller: Caller, row: PageRow) -> wire.BoardResponse:
 
 
 def _board(caller: Caller, row: PageRow) -> wire.Board:
-    return wire.Board(
-        **page_fields(caller, row),
-        project_name=row.project_name,
-        workspace_name=row.workspace_name,
-        text=row.text,
-        panels=msgspec.json.decode(row.body) if row.body else [],
-    )
+    panels = msgspec.json.decode(row.body) if row.body else []
+    return message_of(wire.Board, row, can_edit=can_edit(caller, row), panels=panels)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from determined_master.api.http.access import FILTERED, on
 from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import message_of
 from determined_master.records.tasks import ListedGenericTask
 from determined_master.services.tasks.generic_lists import GenericLists
 from determined_wire.ui import generic_tasks as wire
@@ -38,17 +39,12 @@ async def get_task_tree(
 
 
 def _listed(row: ListedGenericTask) -> wire.ListedGenericTask:
-    return wire.ListedGenericTask(
-        id=row.id,
-        job_id=row.job_id,
-        name=row.name,
+    return message_of(
+        wire.ListedGenericTask,
+        row,
         state=_state(row),
-        reason=row.reason,
-        user_id=row.user_id,
         workspace_id=row.workspace_id or 0,
         project_id=row.project_id or 0,
-        resource_pool=row.resource_pool,
-        slots=row.slots,
         parent_id=row.parent_id or "",
         forked_from=row.forked_from or "",
         can_pause=not row.no_pause,

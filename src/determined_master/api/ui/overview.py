@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, SIGNED_IN
 from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import message_of
 from determined_master.services.queue.activity import Activity
 from determined_master.services.queue.overview import Overview, OverviewItem
 from determined_wire.ui import overview as wire
@@ -59,19 +60,4 @@ async def post_visit(
 
 
 def _item(one: OverviewItem) -> wire.OverviewItem:
-    return wire.OverviewItem(
-        kind=one.kind,
-        id=one.id,
-        name=one.name,
-        job_id=one.job_id,
-        state=one.state,
-        project_id=one.project_id,
-        workspace_id=one.workspace_id,
-        resource_pool=one.pool,
-        slots=one.slots,
-        progress=one.progress,
-        started_at=one.started_at,
-        ended_at=one.ended_at,
-        jobs_ahead=one.jobs_ahead,
-        reason=one.reason,
-    )
+    return message_of(wire.OverviewItem, one, resource_pool=one.pool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import message_of
 from determined_master.domain import states
 from determined_master.domain.access import passwords
 from determined_master.domain.access.needs import NEEDS
@@ -30,37 +31,24 @@ def _shown(stored: frozenset[str]) -> list[str]:
 
 
 def _task_rule(name: str, action: TaskAction) -> wire.TaskActionRule:
-    return wire.TaskActionRule(
-        id=name,
-        label=action.label,
-        done=action.done,
-        states=_shown(action.states),
-        otherwise=action.otherwise,
-        is_generic=action.is_generic,
-    )
+    return message_of(wire.TaskActionRule, action, id=name, states=_shown(action.states))
 
 
 def _action_rule(name: str, action: ExperimentAction) -> wire.ActionRule:
-    return wire.ActionRule(
+    return message_of(
+        wire.ActionRule,
+        action,
         id=name,
-        label=action.label,
-        done=action.done,
         needs=_needs(action.access, "experiment")[0],
         states=_shown(frozenset(action.states)),
-        otherwise=action.otherwise,
-        archived=action.archived,
-        includes_detached=action.includes_detached,
-        includes_parts=action.includes_parts,
         inverse=action.inverse or "",
-        warning=action.warning,
-        is_destructive=action.is_destructive,
         experiments=_request(action.experiments),
         trials=_request(action.trials) if action.trials else None,
     )
 
 
 def _request(request: Request) -> wire.ActionRequest:
-    return wire.ActionRequest(method=request.method, path=request.path)
+    return message_of(wire.ActionRequest, request)
 
 
 RULES = wire.GetRulesResponse(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
-from determined_master.api.ui.page_shapes import page_fields, page_text
+from determined_master.api.shapes import message_of
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
 from determined_master.services.workspaces.links import LIFE, Links
-from determined_master.services.workspaces.pages import ProjectPages
+from determined_master.services.workspaces.pages import ProjectPages, can_edit
 from determined_wire.ui import pages as wire
 
 
@@ -38,7 +40,7 @@ async def post_view(
         scope=request.scope,
         name=request.name,
         is_default=request.is_default,
-        body=page_text(request.state or {}),
+        body=msgspec.json.encode(request.state or {}).decode(),
     )
     return _answer(call.caller, await pages.create(call.caller, new))
 
@@ -52,7 +54,7 @@ async def patch_view(
         scope=request.scope,
         name=request.name,
         is_default=request.is_default,
-        body=None if request.state is None else page_text(request.state),
+        body=None if request.state is None else msgspec.json.encode(request.state).decode(),
     )
     row = await pages.change(call.caller, "view", request.id, request.version, changes)
     return _answer(call.caller, row)
@@ -72,7 +74,9 @@ async def post_link(
     call: Call, request: wire.PostLinkRequest, links: Links
 ) -> wire.PostLinkResponse:
     """Store a state that is too long for an address."""
-    link_id, expires_at = await links.create(call.caller, page_text(request.state or {}))
+    link_id, expires_at = await links.create(
+        call.caller, msgspec.json.encode(request.state or {}).decode()
+    )
     return wire.PostLinkResponse(id=link_id, expires_at=expires_at)
 
 
@@ -90,6 +94,4 @@ def _answer(caller: Caller, row: PageRow) -> wire.ViewResponse:
 
 
 def _view(caller: Caller, row: PageRow) -> wire.View:
-    return wire.View(
-        **page_fields(caller, row), is_default=row.is_default, state=raw_json(row.body)
-    )
+    return message_of(wire.View, row, can_edit=can_edit(caller, row), state=raw_json(row.body))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import message_of
 from determined_master.services.queue.what_if import Variant, VariantOutcome, WhatIf
 from determined_wire.ui import overview as wire
 
@@ -15,31 +16,11 @@ async def post_what_if(
     """Simulate the recorded queue of a pool under other rules or with other agents."""
     variants = [Variant(one.policy, one.agents) for one in request.variants]
     found = await what_if.compare(call.caller, request.resource_pool_name, request.hours, variants)
-    return wire.PostWhatIfResponse(
-        pool=found.pool,
-        since=found.since,
-        until=found.until,
-        tasks=found.tasks,
-        unfinished=found.unfinished,
-        agents=found.agents,
-        outcomes=[_outcome(one) for one in found.outcomes],
-    )
+    outcomes = [_outcome(one) for one in found.outcomes]
+    return message_of(wire.PostWhatIfResponse, found, outcomes=outcomes)
 
 
 def _outcome(one: VariantOutcome) -> wire.WhatIfOutcome:
     if one.result is None:
         return wire.WhatIfOutcome(policy=one.policy, agents=one.agents, error=one.error)
-    result = one.result
-    return wire.WhatIfOutcome(
-        policy=one.policy,
-        agents=one.agents,
-        tasks=result.tasks,
-        ended=result.ended,
-        wait_mean_s=result.wait_mean_s,
-        wait_p50_s=result.wait_p50_s,
-        wait_p95_s=result.wait_p95_s,
-        wait_max_s=result.wait_max_s,
-        utilisation=result.utilisation,
-        preemptions=result.preemptions,
-        makespan_s=result.makespan_s,
-    )
+    return message_of(wire.WhatIfOutcome, one.result, policy=one.policy, agents=one.agents)

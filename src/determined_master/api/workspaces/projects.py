@@ -12,7 +12,7 @@ from determined_master.api.http.access import on
 from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
-from determined_master.api.shapes import cut
+from determined_master.api.shapes import cut, message_of
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.workspaces import ProjectRow
@@ -176,22 +176,9 @@ async def put_project_notes(
 
 def project_message(row: ProjectRow) -> Project:
     """A project as all routes show it."""
-    return Project(
-        id=row.id,
-        name=row.name,
-        workspace_id=row.workspace_id,
-        description=row.description,
-        last_experiment_started_at=row.last_experiment_started_at,
+    return message_of(
+        Project,
+        row,
         notes=msgspec.convert(row.notes, list[Note]),
-        num_experiments=row.num_experiments,
-        num_active_experiments=row.num_active_experiments,
-        archived=row.archived,
-        username=row.username,
-        immutable=row.immutable,
-        user_id=row.user_id,
-        workspace_name=row.workspace_name,
         state=WorkspaceState[f"WORKSPACE_STATE_{row.state or 'UNSPECIFIED'}"],
-        error_message=row.error_message,
-        key=row.key,
-        num_runs=row.num_runs,
     )

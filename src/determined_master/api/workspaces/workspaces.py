@@ -11,7 +11,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on, on_late
 from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
-from determined_master.api.shapes import cut
+from determined_master.api.shapes import cut, message_of
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.api.workspaces.namespaces import namespace_changes, shown_bindings
 from determined_master.domain.access.rules import Caller
@@ -179,22 +179,12 @@ async def get_workspace_pools(
 
 def _workspace(row: WorkspaceRow) -> Workspace:
     """As lists show it: without its storage."""
-    return Workspace(
-        id=row.id,
-        name=row.name,
-        archived=row.archived,
-        username=row.username,
-        immutable=row.immutable,
-        num_projects=row.num_projects,
+    return message_of(
+        Workspace,
+        row,
         pinned=row.pinned_at is not None,
-        user_id=row.user_id,
-        num_experiments=row.num_experiments,
         state=WorkspaceState[f"WORKSPACE_STATE_{row.state or 'UNSPECIFIED'}"],
-        error_message=row.error_message,
         agent_user_group=agent_group_message(row),
-        pinned_at=row.pinned_at,
-        default_compute_pool=row.default_compute_pool,
-        default_aux_pool=row.default_aux_pool,
         auto_created_namespace=row.made_namespace,
     )
 
