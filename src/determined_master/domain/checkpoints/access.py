@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from determined_master.domain.checkpoints.object_target import OBJECT_KINDS, ObjectTarget
+from determined_master.domain.checkpoints.object_target import ObjectTarget
 from determined_master.domain.errors import FailedPrecondition
 
 DIRECT = "or download from the storage itself (--mode direct)"
@@ -90,11 +90,6 @@ def is_below(path: str, directory: str) -> bool:
     """Whether a normalized absolute path is a directory or below it."""
     top = posixpath.normpath(directory)
     return path == top or path.startswith(top.rstrip("/") + "/")
-
-
-def is_object_storage(storage: Mapping[str, Any]) -> bool:
-    """Whether a storage is a bucket, not a directory."""
-    return storage.get("type") in OBJECT_KINDS
 
 
 def _origin(url: str) -> tuple[str, str, int]:

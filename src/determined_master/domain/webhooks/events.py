@@ -15,7 +15,6 @@ TriggerType = Literal["state", "log", "custom"]
 WatchedState = Literal["ACTIVE", "PAUSED", "COMPLETED", "CANCELED", "ERROR"]
 WATCHED_STATES: tuple[WatchedState, ...] = get_args(WatchedState)
 """States of experiments that a webhook can report."""
-AlertLevel = Literal["UNSPECIFIED", "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 _WIRE_TYPES: Mapping[TriggerType, str] = {
     "state": "EXPERIMENT_STATE_CHANGE",

@@ -21,8 +21,6 @@ KUEUE = "kueue.x-k8s.io/"
 QUEUE_NAME = f"{KUEUE}queue-name"
 MANAGED = f"{KUEUE}managed"
 """Label that kueue gives to each pod that it takes."""
-GATE = f"{KUEUE}admission"
-"""The scheduling gate of a pod that kueue has not admitted."""
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
 OLD_GROUP = "pod-group.scheduling.sigs.k8s.io/"
 
