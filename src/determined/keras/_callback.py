@@ -72,6 +72,8 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         """Batches that have been trained when this epoch began."""
         self._saved: Optional[int] = None
         """Batches of the last checkpoint."""
+        self._percent = -1
+        """The progress that was reported last."""
 
     def set_params(self, params: Dict[str, Any]) -> None:
         """Join the callbacks of this call of `fit`, `evaluate` or `predict`.
@@ -238,7 +240,10 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         steps = self.params["steps"]
         if self._core.distributed.rank == 0 and steps:
             done = (self._epoch + batch / steps) / self.params["epochs"]
-            self._core.train._try_report_progress(min(1.0, done))
+            percent = min(100, int(100 * done))
+            if percent != self._percent:
+                self._percent = percent
+                self._core.train._try_report_progress(percent / 100)
 
     def _stateful(self) -> List[Callback]:
         return [one for one in self.params[SIBLINGS] if one is not self]
