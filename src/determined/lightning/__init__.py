@@ -1,0 +1,1 @@
+"""Training with Lightning: `determined.lightning.experimental`."""
