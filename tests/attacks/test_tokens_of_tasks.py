@@ -11,6 +11,7 @@ from tests.api import cases_experiments as scene
 from tests.api.client import Client
 from tests.api.master import PASSWORD
 from tests.api.samples import World
+from tests.attacks.code_in_task_requests import CLOSED_TO_CODE, HOOK, POLICY, Victim, against
 from tests.attacks.tasks import as_code_of
 
 from determined_master.api.table import all_routes
@@ -18,20 +19,6 @@ from determined_master.services.access.users import Users
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
-STARTS = "2026-01-01T00:00:00Z"
-HOOK = {
-    "url": "http://thief.example",
-    "webhookType": "WEBHOOK_TYPE_DEFAULT",
-    "mode": "WEBHOOK_MODE_WORKSPACE",
-    "name": "outlives",
-    "triggers": [
-        {
-            "triggerType": "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
-            "condition": {"state": "COMPLETED"},
-        }
-    ],
-}
-POLICY = {"configPolicies": "invariant_config: {entrypoint: thief}"}
 CONTINUED = "entrypoint: [python3, -c, 'import os; print(os.environ)']\n"
 
 
@@ -42,53 +29,27 @@ async def code_of_admin(world: World) -> Client:
     return await as_code_of(world, names["allocation_id"])
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/api/v1/users/1/password", "Taken-over-1"),
-        ("POST", "/api/v1/users/2/password", "Taken-over-1"),
-        ("PATCH", "/api/v1/users/1", {"displayName": "x"}),
-        ("PATCH", "/api/v1/users/2", {"admin": True}),
-        ("POST", "/api/v1/users", {"user": {"username": "m"}, "password": "Taken-over-1"}),
-        ("POST", "/api/v1/tokens", {"userId": 1}),
-        ("GET", "/api/v1/tokens?username=determined", None),
-        ("POST", "/api/v1/groups", {"name": "g", "addUsers": [2]}),
-        ("POST", "/api/v1/roles/add-assignments", {"userRoleAssignments": []}),
-        ("PUT", "/api/v1/master/cluster_message", {"message": "m", "startTime": STARTS}),
-        ("POST", "/api/v1/agents/a1/disable", {}),
-        ("POST", "/api/v1/agents/join-tokens", {}),
-        ("POST", "/api/v1/users/setting", {"settings": [{"key": "k", "value": "1"}]}),
-        ("POST", "/api/v1/webhooks", HOOK),
-        ("GET", "/api/v1/webhooks", None),
-        ("PATCH", "/api/v1/webhooks/1", {"url": "http://thief.example"}),
-        ("DELETE", "/api/v1/webhooks/1", None),
-        ("POST", "/api/v1/webhooks/1/test", {}),
-        ("GET", "/api/v1/master/logs", None),
-        ("GET", "/api/v1/master/config", None),
-        ("PATCH", "/api/v1/master/config", {"config": {"log": {"level": "trace"}}}),
-        ("POST", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
-        ("PUT", "/api/v1/templates/trap", {"config": {"entrypoint": "thief"}}),
-        ("PATCH", "/api/v1/templates/trap", {"entrypoint": "thief"}),
-        ("PATCH", "/api/v1/template/rename", {"oldName": "a", "newName": "b"}),
-        ("DELETE", "/api/v1/templates/trap", None),
-        ("PUT", "/api/v1/config-policies/global/EXPERIMENT", POLICY),
-        ("PUT", "/api/v1/config-policies/workspaces/1/EXPERIMENT", POLICY),
-        ("DELETE", "/api/v1/config-policies/global/EXPERIMENT", None),
-        ("PATCH", "/api/v1/workspaces/1", {"checkpointStorageConfig": {"type": "s3"}}),
-        ("POST", "/api/v1/resource-pools/default/workspace-bindings", {"workspaceIds": [1]}),
-        ("POST", "/api/v1/cleanup_logs", {}),
-        ("GET", "/api/v1/resources/allocation/raw", None),
-        ("POST", "/api/ui/v1/links", {"state": {}}),
-        ("GET", "/resources/allocation/raw", None),
-        ("GET", "/debug/prom/metrics", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "path", "body"), CLOSED_TO_CODE)
 async def test_code_in_an_admins_task_changes_no_account_and_no_setting(
     code_of_admin: Client, method: str, path: str, body: Any
 ) -> None:
     answer = await code_of_admin(method, path, body)
     assert answer.status == 403, answer.body
     assert "code in a task" in answer.text
+
+
+async def test_the_requests_of_code_in_real_tasks_name_routes() -> None:
+    """`tests/e2e/test_attacks_in_tasks.py` sends them: a wrong path would harm nobody."""
+    routes = [
+        (r.method, re.compile(re.sub(r"{[^}]*}", "[^/]+", r.path)))
+        for r in all_routes()
+        if r.kind != "socket"
+    ]
+    asked = against(Victim(1, 1, "1.t", "1.t.1"), has_roles=True)
+    assert len(asked) > 50
+    for method, path, *_ in [*asked, *CLOSED_TO_CODE]:
+        plain = path.partition("?")[0]
+        assert any(m == method and p.fullmatch(plain) for m, p in routes), (method, path)
 
 
 async def test_every_route_without_a_declaration_is_closed_to_code_in_an_admins_task(

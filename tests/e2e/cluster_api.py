@@ -77,7 +77,12 @@ class ClusterApi:
 
     def create(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> dict[str, Any]:
         """Create an experiment; all of the answer."""
-        body = {
+        answer: dict[str, Any] = self.post("/api/v1/experiments", self.body(config, files, **more))
+        return answer
+
+    def body(self, config: dict[str, Any], files: dict[str, str], **more: Any) -> dict[str, Any]:
+        """What creates an experiment."""
+        return {
             "config": json.dumps(config),
             "modelDefinition": [
                 {
@@ -92,8 +97,6 @@ class ClusterApi:
             "activate": True,
             **more,
         }
-        answer: dict[str, Any] = self.post("/api/v1/experiments", body)
-        return answer
 
     def state(self, experiment: int) -> str:
         """The state that users see."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,30 @@ from tests.e2e.cluster import Cluster, Https, until
 
 @contextmanager
 def docker_cluster(
-    docker: Daemon, agents: int = 2, slots: int = 1, https: Https | None = None
+    docker: Daemon,
+    agents: int = 2,
+    slots: int = 1,
+    https: Https | None = None,
+    *,
+    more: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> Iterator[Cluster]:
-    """A cluster on one daemon; at the end it is gone, and no container is left."""
+    """A cluster on one daemon; at the end it is gone, and no container is left.
+
+    Args:
+        more: further settings of the master.
+        limits: further `task_container_defaults`.
+    """
     root = Path(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
     root.chmod(0o711)
     settings = {
-        "task_container_defaults": {"network_mode": "host", "image": IMAGE},
+        "task_container_defaults": {"network_mode": "host", "image": IMAGE, **(limits or {})},
         "checkpoint_storage": {
             "type": "shared_fs",
             "host_path": str(root / "storage"),
             "create": True,
         },
+        **(more or {}),
     }
     made = Cluster(root, agents, slots, settings=json.dumps(settings), https=https)
     runtime = ("--container-runtime", "docker", "--docker-host", docker.address)
