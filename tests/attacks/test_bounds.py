@@ -16,6 +16,7 @@ from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.metrics import limits
 from determined_master.services.logs import incoming
 from determined_master.services.metrics import storing
+from determined_master.services.metrics.series import MAX_METRICS
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.workspaces import project_columns
 from determined_wire.bounds import BOUNDS, DEFAULT, FREE
@@ -130,6 +131,20 @@ async def test_the_metrics_of_a_trial_have_so_many_names_and_no_more(
     errors = [result["error"] for result in answer.json()["results"]]
     assert (errors[0], errors[2]) == ("", "")
     assert "6 names of metrics" in errors[1]
+
+
+async def test_one_request_reads_so_many_metrics_and_no_more(world: World) -> None:
+    """Ten thousand were ten thousand parameters of a statement: five seconds of the database."""
+    admin, names = world.clients["admin"], await scene.submitted(world)
+    path = f"/api/v1/trials/time-series?trialIds={names['trial_id']}&maxDatapoints=10&"
+
+    async def asked(count: int) -> Answer:
+        return await admin("GET", path + "&".join(f"metricIds=g.m{n}" for n in range(count)))
+
+    assert (await asked(MAX_METRICS)).status == 200
+    refused = await asked(MAX_METRICS + 1)
+    assert refused.status == 400
+    assert "1001 metrics: at most 1000 at once, ask for them in several requests" in refused.text
 
 
 async def test_a_project_lists_so_many_columns_and_no_more(

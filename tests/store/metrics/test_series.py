@@ -59,6 +59,18 @@ async def trial(pool: Database) -> int:
     return await add_trial(pool, await add_experiment(pool, await add_project(pool)))
 
 
+async def test_a_hundred_metrics_and_more_are_read_like_a_few(pool: Database, trial: int) -> None:
+    """PostgreSQL refuses a call with more than a hundred arguments."""
+    values = {f"m{n}": float(n) for n in range(0, 300, 2)}
+    await report(pool, trial, 1, epoch=4, **values)
+    for count in (99, 100, 300):
+        names = [f"m{n}" for n in range(count)]
+        wanted = SeriesWanted(trial_id=trial, group="validation", names=names, max_points=10)
+        [point] = await points(pool, wanted)
+        assert point.metrics == {n: v for n, v in values.items() if n in names}
+        assert point.epoch == 4
+
+
 async def test_a_short_series_is_given_whole(pool: Database, trial: int) -> None:
     for steps, value in ((1, 0.5), (2, "NaN"), (5, {"nested": 1})):
         await report(pool, trial, steps, loss=value, epoch=steps / 2)

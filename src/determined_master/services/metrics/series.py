@@ -33,6 +33,8 @@ DEFAULT_POINTS = 1000
 """When a request does not say how many."""
 MAX_POINTS = 10_000
 MAX_TRIALS = 100
+MAX_METRICS = 1000
+"""Of one request. Ten thousand kept PostgreSQL busy for seconds."""
 DEFAULT_SAMPLE = 25
 SHORTEST_PERIOD_S, MAX_PERIOD_S = 1, 3600
 
@@ -254,6 +256,11 @@ async def _must_exist(conn: Conn, experiment_ids: Sequence[int]) -> None:
 def _check(trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range) -> None:
     if not metrics:
         raise InvalidArgument("must specify at least one metric")
+    if len(set(metrics)) > MAX_METRICS:
+        raise InvalidArgument(
+            f"{len(set(metrics))} metrics: at most {MAX_METRICS} at once, ask for them in several "
+            "requests"
+        )
     if len(set(trial_ids)) > MAX_TRIALS:
         raise InvalidArgument(f"{len(set(trial_ids))} trials: at most {MAX_TRIALS} at once")
     if not 0 <= part.max_points <= MAX_POINTS:

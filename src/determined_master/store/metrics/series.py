@@ -35,6 +35,8 @@ class ValueRow(msgspec.Struct, frozen=True):
     metrics: dict[str, Any]
 
 
+_MAX_ARGUMENTS = 99
+"""PostgreSQL refuses a call with more than 100 of them."""
 _WHERE = "trial_id = $1 AND metric_group = $2 AND NOT archived AND id > $4"
 _ONCE = """
           CROSS JOIN LATERAL (SELECT r.metrics || '{}'::jsonb AS metrics OFFSET 0) m
@@ -51,7 +53,9 @@ async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[Poin
          ORDER BY r.steps, r.id LIMIT {limit:d}
     """
     steps = (wanted.from_steps, wanted.to_steps)
-    return _points(await conn.fetch(query, *_values(wanted), *steps, *wanted.names), wanted.names)
+    return _points(
+        await conn.fetch(query, *_values(wanted), *steps, *_parameters(wanted)), wanted.names
+    )
 
 
 async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
@@ -62,7 +66,9 @@ async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int])
                 OFFSET 0) r {_ONCE}
          ORDER BY r.steps, r.id
     """
-    return _points(await conn.fetch(query, *_values(wanted), steps, *wanted.names), wanted.names)
+    return _points(
+        await conn.fetch(query, *_values(wanted), steps, *_parameters(wanted)), wanted.names
+    )
 
 
 async def list_added(
@@ -85,7 +91,7 @@ async def list_added(
          WHERE t.id = $1
     """
     steps = (wanted.from_steps, wanted.to_steps)
-    rows = await conn.fetch(query, *_values(wanted), *steps, *wanted.names)
+    rows = await conn.fetch(query, *_values(wanted), *steps, *_parameters(wanted))
     if not rows:
         return None
     return rows[0][4], _points([row for row in rows if row[0] is not None], wanted.names)
@@ -113,10 +119,18 @@ async def list_between(
 
 
 def _columns(wanted: SeriesWanted, first: int) -> str:
-    """Columns of a point; names of metrics are parameters from `first` on."""
-    metrics = "".join(f", m.metrics->${n}" for n in range(first, first + len(wanted.names)))
-    array = f"jsonb_build_array(m.metrics->'epoch'{metrics})"
-    return f"r.id, r.steps, r.reported_at, {array}::text AS metrics"
+    """Columns of a point; a few names of metrics are parameters from `first` on."""
+    names = range(first, first + len(_parameters(wanted)))
+    array = f"jsonb_build_array(m.metrics->'epoch'{''.join(f', m.metrics->${n}' for n in names)})"
+    if not names:
+        array += """ || (SELECT jsonb_agg(m.metrics->u.name ORDER BY u.n)
+                           FROM unnest($3::text[]) WITH ORDINALITY u (name, n))"""
+    return f"r.id, r.steps, r.reported_at, ({array})::text AS metrics"
+
+
+def _parameters(wanted: SeriesWanted) -> Sequence[str]:
+    """Names that the statement has as parameters; many are read from the list of names."""
+    return wanted.names if len(wanted.names) <= _MAX_ARGUMENTS else ()
 
 
 def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:
