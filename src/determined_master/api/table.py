@@ -58,6 +58,7 @@ from determined_master.api.tasks import (
     tensorboards,
 )
 from determined_master.api.ui import agent_history as ui_agent_history
+from determined_master.api.ui import attempts as ui_attempts
 from determined_master.api.ui import audit as ui_audit
 from determined_master.api.ui import boards as ui_boards
 from determined_master.api.ui import events as ui_events
@@ -147,6 +148,7 @@ MODULES = (
     ui_views,
     ui_boards,
     ui_stories,
+    ui_attempts,
     ui_registrations,
     ui_agent_history,
     ui_importance,

@@ -24,6 +24,7 @@ from determined_master.services.queue.job_changes import JobChanges
 from determined_master.services.queue.overview import Overview
 from determined_master.services.queue.what_if import WhatIf
 from determined_master.services.tasks.allocations import Allocations
+from determined_master.services.tasks.attempts import Attempts
 from determined_master.services.tasks.control import TaskControl
 from determined_master.services.tasks.generic_lists import GenericLists
 from determined_master.services.tasks.service import Tasks
@@ -82,6 +83,7 @@ class RunningServices:
         db = base.db
         self.tasks = Tasks(db)
         self.allocations = Allocations(base.engine, db, base.live)
+        self.attempts = Attempts(db)
         self.generic = work.generic
         self.generic_lists = GenericLists(db)
         self.interactive = work.interactive

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from determined_master.domain.task.cause import FailureCause
+
 
 @dataclass(frozen=True)
 class StoryLine:
@@ -30,3 +32,12 @@ class StoryLine:
 
 
 ThingWithStory = Literal["experiment", "trial", "allocation", "task"]
+
+
+class StoredCause(FailureCause, frozen=True, kw_only=True):
+    """Why the latest attempt failed, and whose it was."""
+
+    text: str
+    task_id: str = ""
+    allocation_id: str = ""
+    trial_id: int = 0

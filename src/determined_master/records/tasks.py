@@ -11,6 +11,7 @@ import msgspec
 
 from determined_master.domain.config.task import TaskConfig, typed_task
 from determined_master.domain.task.kinds import InteractiveKind
+from determined_master.records.stories import StoredCause
 
 
 class ShareRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +121,37 @@ class AllocationRow(msgspec.Struct, frozen=True, kw_only=True):
     status_code: int | None
     """Of its first container that failed; 0 when none did, None when none had one."""
     ports: dict[str, int]
+
+
+class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One start of a trial."""
+
+    number: int
+    """From 1."""
+    total: int
+    """How many starts the trial had."""
+    allocation_id: str
+    state: str
+    pool: str
+    slots: int
+    agents: Sequence[str]
+    """Empty before it gets slots."""
+    requested_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_reason: str
+    failure: StoredCause | None
+
+
+class ListedFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a trial or an experiment failed."""
+
+    id: int
+    text: str
+    trial_id: int
+    """Whose log says it; 0 for none."""
+    log_position: int
+    """The id of a line; 0 for none."""
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from determined_master.domain.task.cause import FailureCause
+from determined_master.records.stories import StoredCause
+from determined_master.records.tasks import ListedFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from determined_master.records.stories import ThingWithStory
     from determined_master.store.db import Conn
 
@@ -63,21 +67,51 @@ _CAUSES: dict[ThingWithStory, str] = {
     """,
 }
 
+_FAILURES: dict[Literal["trial", "experiment"], str] = {
+    "trial": f"""
+        SELECT x.id, coalesce(x.cause ->> 'text', x.reason) AS text, x.id AS trial_id,
+               coalesce((x.cause ->> 'log_position')::bigint, 0) AS log_position
+          FROM (SELECT t.id, t.reason, {CAUSE_OF_TRIAL} AS cause
+                  FROM trials t JOIN experiments e ON e.id = t.experiment_id
+                 WHERE t.id = ANY ($1) AND t.state = 'ERROR'
+                   AND ($2::int[] IS NULL OR e.workspace_id = ANY ($2))) x
+         ORDER BY x.id
+    """,
+    "experiment": f"""
+        SELECT e.id, coalesce(failed.cause ->> 'text', failed.reason, e.reason) AS text,
+               coalesce(failed.id, 0) AS trial_id,
+               coalesce((failed.cause ->> 'log_position')::bigint, 0) AS log_position
+          FROM experiments e {FAILED_TRIAL}
+         WHERE e.id = ANY ($1) AND e.state = 'ERROR'
+           AND ($2::int[] IS NULL OR e.workspace_id = ANY ($2))
+         ORDER BY e.id
+    """,
+}
 
-class StoredCause(FailureCause, frozen=True, kw_only=True):
-    """Why the latest attempt failed, and whose it was."""
 
-    text: str
-    task_id: str = ""
-    allocation_id: str = ""
-    trial_id: int = 0
+async def list_failures(
+    conn: Conn,
+    kind: Literal["trial", "experiment"],
+    ids: Sequence[int],
+    *,
+    among: Sequence[int] | None,
+) -> list[ListedFailure]:
+    """Why those of the trials or experiments failed that did, in these workspaces, by id."""
+    if not ids:
+        return []
+    workspaces = None if among is None else list(among)
+    records = await conn.fetch(_FAILURES[kind], ids, workspaces)
+    return [ListedFailure(**row) for row in records]
 
 
 async def find_cause(conn: Conn, kind: ThingWithStory, id: str) -> StoredCause | None:
     """Why a thing, or the latest attempt of one that continues, failed; None for neither."""
     row = await conn.fetchrow(_CAUSES[kind], id)
-    if row is None:
-        return None
+    return stored_cause(row) if row is not None else None
+
+
+def stored_cause(row: Mapping[str, Any]) -> StoredCause:
+    """The cause of a row, and whose it is."""
     whose = {"task_id": row["task_id"], "allocation_id": row["allocation_id"]}
     values = {**row["cause"], **whose, "trial_id": row["trial_id"] or 0}
     return msgspec.convert(values, StoredCause)

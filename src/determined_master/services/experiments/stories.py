@@ -21,8 +21,7 @@ from determined_master.store.tasks import allocations
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.records.stories import ThingWithStory
-    from determined_master.store.causes import StoredCause
+    from determined_master.records.stories import StoredCause, ThingWithStory
     from determined_master.store.db import Conn, Database
 
 KINDS = ("experiment", "trial", "allocation")

@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import { later } from "@/ui/later";
 
-export type DialogName = "fork" | "branch" | "search" | "continue" | "tensorboard" | "edit" | "retain";
+export type DialogName = "fork" | "branch" | "search" | "continue" | "tensorboard" | "edit" | "retain" | "register";
 
 export interface ExperimentDialogProps {
   experiment: Experiment;
@@ -22,6 +22,7 @@ const DIALOGS: Record<DialogName, ComponentType<ExperimentDialogProps>> = {
   tensorboard: later(() => import("./dialogs/TensorBoardDialog")),
   edit: later(() => import("./dialogs/EditDialog")),
   retain: later(() => import("./dialogs/RetainDialog")),
+  register: later(() => import("./dialogs/RegisterBestDialog")),
 };
 
 /** The dialog that `?dialog=` names; each is loaded when it is first opened. */

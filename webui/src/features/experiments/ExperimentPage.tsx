@@ -2,9 +2,10 @@ import { Outlet, useLocation, useParams } from "react-router";
 
 import { isSearch } from "@/data/experiments/facts";
 import { useExperiment, useTrials, type Experiment, type Trial } from "@/data/experiments/queries";
+import { idOf } from "@/data/format/ids";
 import { isFinished } from "@/data/states";
 import { Page, type Tab } from "@/ui/layout/Page";
-import { PageQuery } from "@/ui/layout/PageQuery";
+import { MissingPage, PageQuery } from "@/ui/layout/PageQuery";
 import { StateBadge } from "@/ui/state/StateBadge";
 
 import { ExperimentActions } from "./ExperimentActions";
@@ -16,15 +17,22 @@ export interface ExperimentContext {
   /** The trial of a run; `undefined` for a search and before the first trial exists. */
   trial: Trial | undefined;
   trials: Trial[];
+  /** The address of the page, without the tab. */
+  base: string;
 }
 
-/** `/experiments/:id/:tab`: a run of one trial, or a search over many. */
+/** `/experiments/:id/:tab`: an experiment of one trial, or a search over many. */
 export default function ExperimentPage() {
-  const id = Number(useParams()["experimentId"]);
+  const { experimentId = "" } = useParams();
+  const id = idOf(experimentId);
+  return id === undefined ? <MissingPage what={`experiment '${experimentId}'`} /> : <Experiments id={id} />;
+}
+
+function Experiments({ id }: { id: number }) {
   const query = useExperiment(id);
   const done = isFinished(query.data?.experiment.state);
   const trials = useTrials(id, done).data ?? [];
-  const isFlush = fillsThePage(useLocation().pathname);
+  const { isFlush, showsLastLine } = partsOf(useLocation().pathname);
   return (
     <PageQuery query={query} what={`experiment ${id}`} name={`Experiment ${id}`}>
       {({ experiment, job }) => {
@@ -33,6 +41,7 @@ export default function ExperimentPage() {
           experiment,
           trials,
           trial: isOne ? trials[0] : undefined,
+          base: `/experiments/${id}`,
         };
         return (
           <Page
@@ -51,7 +60,7 @@ export default function ExperimentPage() {
             tabs={tabsOf(experiment, isOne)}
           >
             <Outlet context={context} />
-            {context.trial && !isFlush && <LastLine trial={context.trial} to={`/experiments/${id}/logs`} />}
+            {context.trial && showsLastLine && <LastLine trial={context.trial} to={`/experiments/${id}/logs`} />}
           </Page>
         );
       }}
@@ -59,9 +68,10 @@ export default function ExperimentPage() {
   );
 }
 
-/** Logs fill the page, without its padding. */
-export function fillsThePage(pathname: string): boolean {
-  return pathname.endsWith("/logs");
+/** Logs fill the page, without its padding. The overview has the last lines of the log already. */
+export function partsOf(pathname: string): { isFlush: boolean; showsLastLine: boolean } {
+  const isFlush = pathname.endsWith("/logs");
+  return { isFlush, showsLastLine: !isFlush && !pathname.endsWith("/overview") };
 }
 
 function crumbsOf(experiment: Experiment) {

@@ -1,16 +1,17 @@
 import { useSearchParams } from "react-router";
 
+import { isSearch } from "@/data/experiments/facts";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import { useRights } from "@/data/permissions/permissions";
 import { useTensorBoard } from "@/features/launch/useTensorBoard";
-import { IconButton } from "@/ui/button/Button";
+import { Button, IconButton } from "@/ui/button/Button";
 import { ButtonLink } from "@/ui/button/ButtonLink";
 import { isEmptyMenu, Menu, type MenuEntry } from "@/ui/overlay/Menu";
 
 import { ExperimentDialogs, type DialogName } from "./ExperimentDialogs";
-import { startMenu } from "./startMenu";
+import { startButtons, startMenu } from "./startMenu";
 
-/** The acts of a run that is part of a search. The open dialog is in the URL. */
+/** The acts of a trial: what starts from it as buttons, the rest in the menu. */
 export function TrialActions({ experiment, trial }: { experiment: Experiment; trial: Trial }) {
   const rights = useRights();
   const openTensorBoard = useTensorBoard();
@@ -21,9 +22,10 @@ export function TrialActions({ experiment, trial }: { experiment: Experiment; tr
     setQuery(next);
   };
   const id = trial.id ?? 0;
-  const isPart = experiment.searcherType !== "single";
+  const around = { experiment, trials: [trial], trial, isPart: isSearch(experiment), rights };
+  const buttons = startButtons(around);
   const items: MenuEntry[] = [
-    ...startMenu({ experiment, trials: [trial], trial, isPart, rights, open }),
+    ...startMenu({ ...around, open }, buttons),
     "separator",
     rights.may("PERMISSION_TYPE_CREATE_NSC", experiment.workspaceId) && {
       label: "Open TensorBoard",
@@ -34,6 +36,16 @@ export function TrialActions({ experiment, trial }: { experiment: Experiment; tr
   ];
   return (
     <>
+      {trial.bestCheckpoint?.uuid && (
+        <Button icon="box" title="Register its best checkpoint as a model version" onClick={() => open("register")}>
+          Register
+        </Button>
+      )}
+      {buttons.map(({ name, label, icon }) => (
+        <Button key={name} icon={icon} onClick={() => open(name)}>
+          {label}
+        </Button>
+      ))}
       <ButtonLink to={`/compare?runs=${id}`} icon="columns">
         Compare
       </ButtonLink>

@@ -1,25 +1,30 @@
 import { Outlet, useLocation, useParams } from "react-router";
 
 import { useExperiment, useTrial, type Experiment, type Trial } from "@/data/experiments/queries";
+import { idOf } from "@/data/format/ids";
 import { plural } from "@/data/format/numbers";
 import { isFinished } from "@/data/states";
 import { Page } from "@/ui/layout/Page";
-import { PageQuery } from "@/ui/layout/PageQuery";
+import { MissingPage, PageQuery } from "@/ui/layout/PageQuery";
 import { StateBadge } from "@/ui/state/StateBadge";
 import { Duration, Time } from "@/ui/text/Time";
 
 import { LastLine } from "./LastLine";
-import { fillsThePage, type ExperimentContext } from "./ExperimentPage";
+import { partsOf, type ExperimentContext } from "./ExperimentPage";
 import { TrialActions } from "./TrialActions";
 
-/** `/trials/:t/:tab` and `/experiments/:e/trials/:t/:tab`: one run of a search. */
+/** `/trials/:t/:tab` and `/experiments/:e/trials/:t/:tab`: one trial of an experiment. */
 export default function TrialPage() {
-  const params = useParams();
-  const id = Number(params["trialId"]);
+  const { trialId = "", experimentId } = useParams();
+  const id = idOf(trialId);
+  return id === undefined ? <MissingPage what={`trial '${trialId}'`} /> : <Trials id={id} nested={experimentId !== undefined} />;
+}
+
+function Trials({ id, nested }: { id: number; nested: boolean }) {
   const trial = useTrial(id);
   return (
     <PageQuery query={trial} what={`trial ${id}`} name={`Trial ${id}`}>
-      {(found) => <WithExperiment trial={found} nested={Boolean(params["experimentId"])} />}
+      {(found) => <WithExperiment trial={found} nested={nested} />}
     </PageQuery>
   );
 }
@@ -27,15 +32,15 @@ export default function TrialPage() {
 function WithExperiment({ trial, nested }: { trial: Trial; nested: boolean }) {
   const query = useExperiment(trial.experimentId ?? 0);
   const id = trial.id ?? 0;
-  const isFlush = fillsThePage(useLocation().pathname);
+  const { isFlush, showsLastLine } = partsOf(useLocation().pathname);
   const base = nested ? `/experiments/${trial.experimentId}/trials/${id}` : `/trials/${id}`;
   return (
     <PageQuery query={query} what={`experiment ${trial.experimentId}`} name={`Trial ${id}`}>
       {({ experiment }) => {
-        const context: ExperimentContext = { experiment, trial, trials: [trial] };
+        const context: ExperimentContext = { experiment, trial, trials: [trial], base };
         return (
           <Page
-            name={`Trial ${id} of ${experiment.name}`}
+            name={`Trial ${id} of ${experiment.name || `experiment ${experiment.id}`}`}
             title={`Trial ${id}`}
             crumbs={crumbsOf(experiment)}
             badge={<Badge trial={trial} />}
@@ -44,7 +49,7 @@ function WithExperiment({ trial, nested }: { trial: Trial; nested: boolean }) {
             tabs={TABS.map(([label, path]) => ({ label, to: `${base}/${path}` }))}
           >
             <Outlet context={context} />
-            {!isFlush && <LastLine trial={trial} to={`${base}/logs`} />}
+            {showsLastLine && <LastLine trial={trial} to={`${base}/logs`} />}
           </Page>
         );
       }}
@@ -67,7 +72,7 @@ function crumbsOf(experiment: Experiment) {
   return [
     { label: experiment.workspaceName ?? "Workspace", to: `/workspaces/${experiment.workspaceId}` },
     { label: experiment.projectName ?? "Project", to: `/projects/${experiment.projectId}` },
-    { label: experiment.name ?? "", to: `/experiments/${experiment.id}` },
+    { label: `Experiment ${experiment.id}`, to: `/experiments/${experiment.id}` },
   ];
 }
 

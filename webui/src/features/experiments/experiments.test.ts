@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 
-import { newest } from "./LastLine";
+import type { LogLine } from "@/data/logs/types";
+
+import { newest } from "./useLastLines";
 import { byValue } from "./tabs/VisualizationTab";
 
 describe("the last line of a log", () => {
   it("is the last one that says something", () => {
     const line = (id: string, text: string) => ({ id, text, time: undefined, level: undefined, rank: undefined });
-    expect(newest([line("1", "loss 0.5"), line("2", " \n")])?.id).toBe("1");
-    expect(newest([line("1", ""), line("2", "")])?.id).toBe("2");
+    const last = (...lines: LogLine[]) => newest(lines, 1).map(({ id }) => id);
+    expect(last(line("1", "loss 0.5"), line("2", " \n"))).toEqual(["1"]);
+    expect(last(line("1", ""), line("2", ""))).toEqual(["2"]);
+    expect(last()).toEqual([]);
   });
 });
 

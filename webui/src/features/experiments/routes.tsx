@@ -38,7 +38,7 @@ export const routes: RouteObject[] = [
     children: [
       { index: true, element: <Navigate to="overview" replace /> },
       { path: "workloads", element: <Navigate to="../overview" replace /> },
-      tab("overview", () => import("./tabs/OverviewTab")),
+      tab("overview", () => import("./tabs/TrialOverviewTab")),
       ...common,
     ],
   })),

@@ -2,6 +2,7 @@
 import { branchRefusal, continueRefusal, continueWord, forkRefusal } from "@/data/experiments/continuing";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import type { Rights } from "@/data/permissions/permissions";
+import type { IconName } from "@/ui/icons/Icon";
 import type { MenuEntry } from "@/ui/overlay/Menu";
 
 import type { DialogName } from "./ExperimentDialogs";
@@ -17,37 +18,65 @@ interface Around {
   open(name: DialogName): void;
 }
 
-export function startMenu({ experiment, trials, trial, isPart, rights, open }: Around): MenuEntry[] {
+/** An act and the dialog that it opens. */
+interface StartAct {
+  name: DialogName;
+  label: string;
+  icon: IconName;
+  disabledReason: string | undefined;
+}
+
+export function startActs({ experiment, trials, trial, isPart, rights }: Omit<Around, "open">): StartAct[] {
   const mayContinue = rights.may("PERMISSION_TYPE_UPDATE_EXPERIMENT", experiment.workspaceId);
   const mayCreate = mayStart(experiment, rights);
-  return [
+  const acts: (StartAct | false | undefined)[] = [
     mayContinue &&
       !isPart && {
-        label: `${continueWord(experiment)} …`,
+        name: "continue",
+        label: continueWord(experiment),
         icon: "play",
         disabledReason: continueRefusal(experiment, trials),
-        onSelect: () => open("continue"),
       },
     mayCreate && {
-      label: isPart ? "Fork its search …" : "Fork …",
+      name: "fork",
+      label: isPart ? "Fork its search" : "Fork",
       icon: "fork",
       disabledReason: forkRefusal(experiment),
-      onSelect: () => open("fork"),
     },
     mayCreate &&
       trial && {
-        label: "Continue in a new experiment …",
+        name: "branch",
+        label: "Continue in a new experiment",
         icon: "external",
         disabledReason: branchRefusal(experiment, trial),
-        onSelect: () => open("branch"),
       },
     mayCreate && {
-      label: "Search hyperparameters …",
+      name: "search",
+      label: "Search hyperparameters",
       icon: "search",
       disabledReason: forkRefusal(experiment),
-      onSelect: () => open("search"),
     },
   ];
+  return acts.filter((act): act is StartAct => Boolean(act));
+}
+
+/** Acts that stand as buttons on the page of a trial. */
+const IN_SIGHT: ReadonlySet<DialogName> = new Set(["continue", "fork", "branch"]);
+
+/** Those that are possible now; the others stay in the menu with their reasons. */
+export function startButtons(around: Omit<Around, "open">): StartAct[] {
+  const possible = startActs(around).filter(({ name, disabledReason }) => IN_SIGHT.has(name) && !disabledReason);
+  const continues = possible.find(({ name }) => name === "continue") ?? possible.find(({ name }) => name === "branch");
+  return possible
+    .filter((act) => act.name === "fork" || act === continues)
+    .map((act) => (act.name === "branch" ? { ...act, label: "Continue" } : act));
+}
+
+/** The acts as entries of a menu, without those that are buttons beside it. */
+export function startMenu({ open, ...around }: Around, buttons: readonly StartAct[] = []): MenuEntry[] {
+  return startActs(around)
+    .filter(({ name }) => !buttons.some((each) => each.name === name))
+    .map(({ name, label, ...act }) => ({ ...act, label: `${label} …`, onSelect: () => open(name) }));
 }
 
 /** A new experiment takes the source's files and goes to a workspace where the user may create some. */

@@ -5,7 +5,7 @@ import type { MetricId, SeriesAxis } from "@/data/series/types";
 import { useSeries } from "@/data/series/useSeries";
 import { chartSeries } from "@/ui/chart/fromSeries";
 import { LineChart } from "@/ui/chart/LineChart";
-import type { Range } from "@/ui/chart/types";
+import type { Mark, Range } from "@/ui/chart/types";
 import { ErrorNotice } from "@/ui/feedback/Feedback";
 import type { MenuEntry } from "@/ui/overlay/Menu";
 
@@ -28,6 +28,8 @@ export function MetricChart({
   menu,
   title,
   empty,
+  marks,
+  bare,
 }: {
   metric: MetricId;
   trialIds: readonly number[];
@@ -42,6 +44,9 @@ export function MetricChart({
   title?: string;
   /** Why there is nothing to draw. */
   empty?: string;
+  marks?: readonly Mark[];
+  /** Without legend and tools. */
+  bare?: boolean;
 }) {
   const metrics = useMemo(() => [metric], [metric]);
   const { series, isPending, error, refetch } = useSeries({
@@ -66,6 +71,8 @@ export function MetricChart({
       loading={isPending}
       {...(menu ? { menu } : {})}
       {...(empty ? { empty } : {})}
+      {...(marks ? { marks } : {})}
+      {...(bare ? { bare } : {})}
     />
   );
 }

@@ -2,8 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Navigate, useParams } from "react-router";
 
 import { experimentQuery } from "@/data/experiments/queries";
-import { NotFound, QueryView } from "@/ui/feedback/Feedback";
+import { idOf } from "@/data/format/ids";
+import { QueryView } from "@/ui/feedback/Feedback";
 import { Page } from "@/ui/layout/Page";
+import { MissingPage } from "@/ui/layout/PageQuery";
 import { StateBadge } from "@/ui/state/StateBadge";
 
 import { RunList } from "./RunList";
@@ -11,16 +13,10 @@ import { RunList } from "./RunList";
 /** The trials of one experiment in the list of its project; the other tabs are those of its page. */
 export default function SearchPage() {
   const { id: text, tab = "runs" } = useParams();
-  const id = Number(text);
-  const isValid = Number.isInteger(id) && id > 0;
-  const query = useQuery({ ...experimentQuery(id), enabled: isValid });
+  const id = idOf(text);
+  const query = useQuery({ ...experimentQuery(id ?? 0), enabled: id !== undefined });
   const experiment = query.data?.experiment;
-  if (!isValid)
-    return (
-      <Page name="Not found">
-        <NotFound what="experiment" />
-      </Page>
-    );
+  if (id === undefined) return <MissingPage what={`experiment '${text}'`} />;
   if (tab !== "runs") return <Navigate to={`/experiments/${id}/${tab}`} replace />;
   const projectId = experiment?.projectId;
   return (

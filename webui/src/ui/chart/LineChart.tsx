@@ -81,7 +81,7 @@ export function LineChart(props: LineChartProps) {
     </div>
   );
   return (
-    <section className={styles.chart} aria-label={title}>
+    <section className={styles.chart} data-bare={bare} aria-label={title}>
       {!bare && (
         <header className={styles.head}>
           <h3 className={styles.title} title={title}>
