@@ -78,23 +78,26 @@ export function fieldsOf(table: Table, columns: readonly ProjectColumn[]): Field
   return { table, byName, aliases };
 }
 
-/** The field of a typed name: an alias, a column in any case, `metric.NAME`, `train.NAME`. */
+/** The field of a typed name: an alias, a column in any case, `metric.NAME`, `train.NAME`, or a bare name. */
 export function findField(name: string, { byName, aliases }: Fields): Field | undefined {
   const exact = byName.get(name);
   if (exact) return exact;
   const small = name.toLowerCase();
   const alias = aliases.get(small);
   if (alias) return byName.get(alias);
-  for (const [prefix, groups] of METRIC_PREFIXES)
-    if (small.startsWith(prefix)) {
-      const rest = name.slice(prefix.length);
-      for (const group of groups)
-        for (const candidate of [`${group}.${rest}`, `${group}.${rest}.last`]) {
-          const found = byName.get(candidate);
-          if (found) return found;
-        }
-    }
+  for (const [prefix, groups] of METRIC_PREFIXES) {
+    const metric = small.startsWith(prefix) ? metricField(name.slice(prefix.length), groups, byName) : undefined;
+    if (metric) return metric;
+  }
   for (const [column, field] of byName) if (column.toLowerCase() === small) return field;
+  return byName.get(`hp.${name}`) ?? metricField(name, ["validation", "training"], byName);
+}
+
+function metricField(name: string, groups: readonly string[], byName: Fields["byName"]): Field | undefined {
+  for (const group of groups) {
+    const field = byName.get(`${group}.${name}`) ?? byName.get(`${group}.${name}.last`);
+    if (field) return field;
+  }
   return undefined;
 }
 

@@ -18,6 +18,8 @@ import {
   type QueryNode,
 } from "./tree";
 
+const COMPARISONS: ReadonlySet<Operator> = new Set(["<", "<=", ">", ">=", "=", "!="]);
+
 export type Parsed = { root: Group; problems: Problem[] };
 
 export function parseQuery(text: string): Parsed {
@@ -118,8 +120,9 @@ class Reader {
   private term(from: number, not: boolean): QueryNode | undefined {
     const quoted = this.text[this.at] === '"';
     const word = quoted ? this.quoted() : this.bare(/[^\s()":=<>!~,]/);
-    const operator = this.operator();
+    const operator = this.operator() ?? this.spacedOperator(word);
     if (operator && word !== "") {
+      this.spaceBeforeValue(operator);
       const values = this.values();
       if (values.length === 1 && values[0] === "" && this.text[this.at - 1] !== '"')
         this.problem(from, this.at, `A value is missing after “${word}${operator}”.`);
@@ -135,6 +138,21 @@ class Reader {
       return undefined;
     }
     return { kind: "text", not, value };
+  }
+
+  /** `val_loss < 0.2`: a comparison may have spaces around it. */
+  private spacedOperator(word: string): Operator | undefined {
+    const gap = /^\s+(?=[<>]|=|!=)/.exec(this.text.slice(this.at));
+    if (word === "" || !gap) return undefined;
+    this.at += gap[0].length;
+    return this.operator();
+  }
+
+  private spaceBeforeValue(operator: Operator): void {
+    const from = this.at;
+    if (!COMPARISONS.has(operator)) return;
+    this.space();
+    if (this.at >= this.text.length || this.isWord("or") || this.isWord("and")) this.at = from;
   }
 
   private operator(): Operator | undefined {

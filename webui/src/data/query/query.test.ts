@@ -47,6 +47,17 @@ describe("the query language", () => {
     expect(free.children).toContainEqual(expect.objectContaining({ columnName: "experimentName", operator: "contains", value: "text" }));
   });
 
+  it("takes spaces around a comparison, and a metric or hyperparameter by its bare name", () => {
+    for (const text of ["val_loss < 0.2", "val_loss <0.2", "val_loss< 0.2", "metric.val_loss < 0.2"]) {
+      expect(compile(text).problems).toEqual([]);
+      expect(first(text)).toMatchObject({ columnName: "validation.val_loss.last", operator: "<", value: 0.2 });
+    }
+    const { children } = compile("state:error lr >= 1e-4 val_loss != 1").filter.filterGroup;
+    expect((children as FieldFilter[]).map((each) => each.columnName)).toEqual(["state", "hp.lr", "validation.val_loss.last"]);
+    expect(compile("val_loss <").problems[0]?.reason).toContain("A value is missing");
+    expect(compile("val_loss < or state:error").problems[0]?.reason).toContain("A value is missing");
+  });
+
   it("gives or a weaker bond than terms beside each other", () => {
     const { filterGroup } = compile("state:error tag:a or tag:b").filter;
     expect(filterGroup.conjunction).toBe("or");

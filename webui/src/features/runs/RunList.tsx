@@ -31,11 +31,14 @@ import type { RowSource, Selection } from "@/ui/table/types";
 import { useSource } from "@/ui/table/useSource";
 import { usePagedRows } from "@/ui/table/usePagedRows";
 
+import { useCauseColumn, withCause, withoutCause } from "./causes";
 import { chosenItems } from "./chosen";
 import { columnsOf, defaultTable, linkOf } from "./columns";
 import { BaselineChip, GroupSelect, useBaseline } from "./groups/Tools";
 import { useGroupedTable } from "./groups/useGroupedTable";
+import { listCsv } from "./exported";
 import type { Item } from "./item";
+import { CsvButton, LastWeek } from "./ListTools";
 import { NoRows } from "./NoRows";
 import { useMetricRanges } from "./ranges";
 import styles from "./Runs.module.css";
@@ -113,6 +116,9 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
   const grouped = useGroupedTable({ list, state, change, columns, fields, userName });
   const live = useLiveItems(list, grouped.rows ?? wanted, grouped.rows !== undefined);
   useSource(rows);
+  const cause = useCauseColumn(table, (grouped.rows ?? wanted).loaded());
+  const tableColumns = useMemo(() => (cause ? [...grouped.columns, cause] : grouped.columns), [grouped.columns, cause]);
+  const tableState = useMemo(() => (cause ? withCause(grouped.state) : grouped.state), [grouped.state, cause]);
   const groups = grouped.rows?.groups;
   const knownValues = useMemo(() => ({ user: (users ?? []).map((each) => each.displayName || each.username || "") }), [users]);
 
@@ -167,6 +173,8 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
           <Button look={hasHeat ? "normal" : "quiet"} aria-pressed={hasHeat} onClick={() => setHeat(!hasHeat)}>
             Heat map
           </Button>
+          <LastWeek query={state.query} onQuery={setQuery} />
+          <CsvButton name={words} read={() => listCsv(list, { columns: shownColumns(columns, state.columns), userName })} />
         </div>
       </div>
       <div className={styles.status}>
@@ -184,13 +192,13 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
           <DataTable
             label={table === "run" ? "Trials" : "Experiments"}
             fill
-            columns={grouped.columns}
+            columns={tableColumns}
             source={grouped.rows ?? rows}
             rowKey={grouped.rowKey}
             rowName={grouped.rowName}
             isHead={grouped.isHead}
-            state={grouped.state}
-            onState={grouped.onState}
+            state={tableState}
+            onState={(next) => grouped.onState(withoutCause(next))}
             selection={selection}
             onSelection={select}
             filtered={compiled.columns}
@@ -260,6 +268,11 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
       {bulk.element}
     </div>
   );
+}
+
+/** The columns in the order of the table. */
+function shownColumns<C extends { id: string }>(columns: readonly C[], ids: readonly string[]): C[] {
+  return ids.flatMap((id) => columns.find((each) => each.id === id) ?? []);
 }
 
 type Rows = ReturnType<typeof usePagedRows<Item>>["rows"];
