@@ -14,7 +14,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
+from ruamel.yaml import YAML
 
 Json = dict[str, Any]
 _CHAIN = "DET-TEST-SERVICES"
@@ -55,7 +55,7 @@ def routed(kubectl: Kubectl, namespace: str, addresses: Mapping[str, str]) -> It
     Args:
         addresses: of Services, by name.
     """
-    config = yaml.safe_load(Path(kubectl.kubeconfig).read_text())
+    config = YAML(typ="safe").load(Path(kubectl.kubeconfig))
     api = urlsplit(config["clusters"][0]["cluster"]["server"]).netloc
     over = Event()
     thread = Thread(target=_follow, args=(kubectl, namespace, addresses, api, over))
