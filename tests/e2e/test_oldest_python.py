@@ -36,7 +36,7 @@ LOADS = """
 import importlib, pkgutil, sys
 import determined
 
-FRAMEWORKS = {"torch", "tensorflow", "keras", "transformers", "deepspeed", "numpy", "datasets"}
+FRAMEWORKS = {"torch", "tensorflow", "keras", "lightning", "transformers", "deepspeed", "numpy"}
 for found in pkgutil.walk_packages(determined.__path__, "determined."):
     if found.name.endswith("__main__"):
         continue
