@@ -114,9 +114,11 @@ def test_a_job_says_why_it_waits(queue: Place, admin: Any) -> None:
         )
     )
     assert (facts["Needs"], facts["Free now"]) == ("2 slots", "0 slots")
-    assert facts["More urgent requests"] == str(why["waits"]["aheadCount"])
+    assert facts["Requests ahead of it"] == str(why["waits"]["aheadCount"])
     [first] = why["waits"]["next"]
-    expect(dialog.get_by_role("link", name=first["allocationId"])).to_be_visible()
+    link = dialog.get_by_role("link", name=first["name"])
+    expect(link).to_have_attribute("href", re.compile(f"/trials/{first['trialId']}/overview$"))
+    expect(dialog.get_by_role("row").filter(has=link)).to_contain_text(first["username"])
 
 
 def test_priority_pool_and_weight_are_changed(queue: Place, admin: Any) -> None:
