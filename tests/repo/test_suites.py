@@ -21,6 +21,7 @@ from tools.suites.changes import (
     choose,
     tracked_files,
 )
+from tools.suites.history import faults_of, growth, title_faults
 from tools.suites.reads import are_access_times_kept, files_read, reset_access_times
 from tools.suites.references import sources_of
 from tools.suites.runs import Result
@@ -182,6 +183,42 @@ def test_changes_are_those_since_the_commit_and_those_not_committed(tmp_path: Pa
     (tmp_path / "edited").write_text("other")
     (tmp_path / "new").write_text("new")
     assert changed_files(commit, tmp_path) == ["edited", "moved", "new", "renamed"]
+
+
+def test_titles_since_a_commit_are_checked_and_its_growth_is_counted(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "old, and never looked at")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a").write_text("1\n2\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "src: write two lines", "-m", "Users saw none.")
+    assert title_faults(commit, tmp_path) == []
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "-m", "wip")
+    [form, body] = title_faults(commit, tmp_path)
+    assert form.endswith("the title is not of the form 'part: imperative': wip")
+    assert "the body is empty" in body
+    assert list(growth(commit, tmp_path)) == [f"src: 2 lines added, 0 deleted since {commit[:12]}"]
+    assert title_faults("0" * 40, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "fault"),
+    [
+        ("web UI: mend the list", ""),
+        ("tests/e2e, docs: add a page", ""),
+        ("det: webhook creates, lists and deletes webhooks", ""),
+        ("det: " + "x" * 61, "has 66 characters, at most 65"),
+        ("fixed it", "not of the form"),
+        ("det:mend it", "not of the form"),
+        ("det: fixed the list", "does not say what the commit does"),
+        ("det: fixing the list", "does not say what the commit does"),
+        ("det: Added a list", "does not say what the commit does"),
+    ],
+)
+def test_a_title_is_a_part_and_an_imperative(title: str, fault: str) -> None:
+    listed = list(faults_of(title, "why"))
+    assert [fault] == [fault for text in listed if fault in text] if fault else listed == []
 
 
 def test_a_suite_with_another_command_is_due(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -19,13 +18,13 @@ from collections.abc import Sequence
 from tools.suites.changes import (
     VERIFIED,
     Choice,
-    changed_files,
     changes_by_suite,
     choose,
     is_ancestor,
     tracked_files,
     verified_commits,
 )
+from tools.suites.history import growth, title_faults
 from tools.suites.references import sources_of
 from tools.suites.runs import Result, describe_failure, results, run_suite
 from tools.suites.table import (
@@ -42,7 +41,6 @@ from tools.suites.verified import verified_text
 
 DEFAULT_CI_MINUTES = 55.0
 _SHOWN = 5
-_PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,6 +64,11 @@ def main(arguments: Sequence[str]) -> int:
             _print_choices(_choices(table))
             return 0
         case "ci":
+            wrong_titles = title_faults(verified_commits().get("tests"))
+            for fault in wrong_titles:
+                print(f"ci: {fault}")
+            if wrong_titles:
+                return 1
             minutes = float(os.environ.get("CI_MINUTES") or DEFAULT_CI_MINUTES)
             return _run_chosen(table, _choices(table), minutes)
         case "run":
@@ -129,7 +132,8 @@ def _print_choices(choices: Sequence[Choice]) -> None:
 
 def _print_end(choices: Sequence[Choice], done: Sequence[Result]) -> None:
     """The last lines: lines added and deleted, what ran, the longest first, and what did not."""
-    _print_growth()
+    for line in growth(verified_commits().get("tests")):
+        print(f"ci: {line}")
     for result in sorted(done, key=lambda r: -r.seconds):
         print(f"ci: {result.seconds} s: {result.suite}")
     for choice in choices:
@@ -148,22 +152,6 @@ def _print_unnamed(result: Result) -> None:
         more = f" and {len(result.unnamed) - _SHOWN} more" if len(result.unnamed) > _SHOWN else ""
         line = f"{result.suite} or git read {paths}{more}, which its row does not name"
         print(f"ci: {line}", flush=True)
-
-
-def _print_growth() -> None:
-    commit = verified_commits().get("tests")
-    if commit is None or changed_files(commit) is None:
-        return
-    command = ["git", "diff", "--numstat", commit]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    for package in _PACKAGES:
-        counts = [
-            line.split("\t") for line in lines if line.split("\t")[2].startswith(package + "/")
-        ]
-        added = sum(int(c[0]) for c in counts if c[0].isdigit())
-        deleted = sum(int(c[1]) for c in counts if c[1].isdigit())
-        if added or deleted:
-            print(f"ci: {package}: {added} lines added, {deleted} deleted since {commit[:12]}")
 
 
 def _print_reads(table: Table, suites: Sequence[Suite]) -> int:
