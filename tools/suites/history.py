@@ -1,4 +1,4 @@
-"""What the commits since the last verified one are: their titles, and the lines they add."""
+"""Titles of the commits since the last verified one, and the lines that they add."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 class Recorder:
-    """Sends what a tracker is told to a trial.
+    """Sends the reports of a tracker to a trial.
 
     Attributes:
         hparams: the trial's hyperparameters; empty off the cluster.
@@ -100,12 +100,15 @@ class Recorder:
 
         Raises:
             FileNotFoundError: a file does not exist.
+            ValueError: a path leads out of the checkpoint.
         """
         if self._context is None:
             return None
-        for source, _ in files:
+        for source, name in files:
             if not source.exists():
                 raise FileNotFoundError(f"{source} does not exist, so it cannot be stored")
+            if pathlib.PurePath(name).is_absolute() or ".." in pathlib.PurePath(name).parts:
+                raise ValueError(f"{name} leads out of the checkpoint: give a relative path in it")
         whole = {"steps_completed": step, **_plain(metadata)}
         with self._context.checkpoint.store_path(whole) as (folder, uuid):
             for source, name in files:

@@ -186,6 +186,11 @@ def test_with_a_login_a_run_is_a_detached_experiment(
             "wandb.init(mode='offline').save('missing.txt')",
             "FileNotFoundError: missing.txt does not exist, so it cannot be stored",
         ),
+        (
+            "a = wandb.Artifact('n', 't'); a.add_file(__import__('sys').executable, '../x'); "
+            "wandb.init(mode='offline').log_artifact(a)",
+            "ValueError: ../x leads out of the checkpoint: give a relative path in it",
+        ),
         ("mlflow.sklearn", "determined.compat.mlflow has no 'sklearn'. It has start_run"),
         (
             "mlflow.start_run(); mlflow.start_run(nested=True)",
