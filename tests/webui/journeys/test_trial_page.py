@@ -29,11 +29,16 @@ def fact(page: Page, name: str) -> Locator:
 
 
 def ended_search(place: Place) -> int:
-    """A search of two trials, which has ended."""
+    """A search of two trials, which has ended and keeps one checkpoint of each."""
     space = {"x": {"type": "categorical", "vals": [1, 2]}}
     searcher = {"name": "grid", "metric": "loss"}
     experiment = place.submit(SAVES, hyperparameters=space, searcher=searcher)
     until(lambda: place.cluster.state(experiment) == "COMPLETED", what="its end")
+    # The task that deletes the older ones starts after the end.
+    until(
+        lambda: [t["checkpointCount"] for t in place.cluster.trials(experiment)] == [1, 1],
+        what="the deletion of the older checkpoints",
+    )
     return experiment
 
 
