@@ -45,3 +45,8 @@ def choose(page: Page, button: str, act: str) -> None:
     """Open a menu of a page and choose an act."""
     page.get_by_role("button", name=button, exact=True).click()
     page.get_by_role("menuitem", name=act).click()
+
+
+def stat(page: Page, name: str) -> Locator:
+    """The value of one of the numbers on top."""
+    return page.locator(f"dl:has(> dt:text-is('{name}')) > dd").first

@@ -79,7 +79,7 @@ async def test_an_edited_experiment_arrives(
         pass
 
 
-async def test_a_run_follows_its_metrics_checkpoints_progress_and_end(
+async def test_a_run_follows_its_metrics_checkpoints_progress_end_and_deletions(
     world: World, socket: LiveSocket
 ) -> None:
     await scene.running(world)
@@ -102,6 +102,11 @@ async def test_a_run_follows_its_metrics_checkpoints_progress_and_end(
         pass
     await scene.container(world, names, "TERMINATED", exit_code=0)
     while (await socket.frame_of(topic))["data"]["trial"]["state"] != "STATE_COMPLETED":
+        pass
+
+    deleted = {"checkpoints": [{"uuid": names["uuid"], "resources": {}}]}
+    await ok(admin, "PATCH", "/api/v1/checkpoints", deleted)
+    while (await socket.frame_of(topic))["data"]["trial"]["checkpointCount"] != 0:
         pass
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.cluster import until
 from tests.webui.conftest import Site
 from tests.webui.scene import SAVES, Place, new_name, new_place
-from tests.webui.tables import confirm
+from tests.webui.tables import confirm, stat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("webui-2")]
 
@@ -63,6 +63,22 @@ def test_a_checkpoint_is_registered_and_then_cannot_be_deleted(
     refusal = page.get_by_role("alert").filter(has_text="cannot be deleted")
     expect(refusal).to_contain_text(f'version 1 of model "{model}"')
     assert [each["uuid"] for each in place.checkpoints(run)] == [first["uuid"], second["uuid"]]
+
+
+def test_open_overviews_count_the_checkpoints_that_are_left(place: Place, admin: Any) -> None:
+    experiment = place.submit(SAVES, checkpoint_storage={"save_trial_latest": 5})
+    assert place.cluster.wait(experiment) == "COMPLETED"
+    trial = place.trial(experiment)["id"]
+    first = place.checkpoints(experiment)[0]
+    page: Page = admin.goto(f"/experiments/{experiment}/overview")
+    other = admin.context.new_page()
+    other.goto(admin.url(f"/trials/{trial}/overview"))
+    for each in (page, other):
+        expect(stat(each, "Checkpoints")).to_have_text("2")
+    body = {"checkpointUuids": [first["uuid"]]}
+    place.cluster.session().delete("/api/v1/checkpoints", json=body)
+    for each in (page, other):
+        expect(stat(each, "Checkpoints")).to_have_text("1")
 
 
 def test_a_checkpoint_that_no_model_has_is_deleted(place: Place, run: int, admin: Any) -> None:

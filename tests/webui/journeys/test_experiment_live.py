@@ -117,7 +117,9 @@ def test_the_log_of_a_run_grows_while_it_is_watched(site: Site, admin: Any) -> N
     expect(page).to_have_url(re.compile(r"/logs$"))
 
 
-def test_the_page_of_a_finished_search_opens_no_topic(site: Site, admin: Any) -> None:
+def test_the_page_of_a_finished_search_follows_neither_logs_nor_metrics(
+    site: Site, admin: Any
+) -> None:
     number = site.ids["experiments"]["search"]
     trial = site.cluster.trials(number)[0]["id"]
     page = admin.page
@@ -126,4 +128,4 @@ def test_the_page_of_a_finished_search_opens_no_topic(site: Site, admin: Any) ->
         admin.goto(f"/experiments/{number}/{path}")
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
     expect(page.get_by_text("batch 60 of 60").first).to_be_visible()
-    assert set(found) == {"me"}
+    assert set(found) == {"me", f"exp:{number}", f"run:{trial}"}

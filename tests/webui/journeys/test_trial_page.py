@@ -11,17 +11,13 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.cluster import until
 from tests.webui.conftest import Site
 from tests.webui.scene import SAVES, Place, new_place
+from tests.webui.tables import stat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("webui-2")]
 
 STARTS_MS = 120_000
 """A deadline is no claim: a busy machine takes long to start a process."""
 FAILS = "print('begins', flush=True)\nraise ValueError('no')\n"
-
-
-def stat(page: Page, name: str) -> Locator:
-    """The value of one of the numbers on top."""
-    return page.locator(f"dl:has(> dt:text-is('{name}')) > dd").first
 
 
 def fact(page: Page, name: str) -> Locator:

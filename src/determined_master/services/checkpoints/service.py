@@ -57,7 +57,7 @@ class Checkpoints:
     """Checkpoints of all trials."""
 
     def __init__(self, db: asyncpg.Pool, news: LiveNews | None = None) -> None:
-        """`news` gets the trials that save."""
+        """`news` gets the trials whose checkpoints change."""
         self._db = db
         self._news = news or LiveNews()
 
@@ -101,8 +101,7 @@ class Checkpoints:
                 storage_id=report.storage_id,
             )
             await rows.insert_checkpoint(conn, new)
-        if owner.trial_id is not None:
-            self._news.trial(owner.trial_id, owner.experiment_id)
+        self._publish(owner.trial_id, owner.experiment_id)
 
     async def get(self, caller: Caller, uuid: str) -> CheckpointRow:
         """One checkpoint; a task sees its experiment's and the one its trial starts from."""
@@ -190,6 +189,12 @@ class Checkpoints:
                 await check_unregistered(conn, [row.uuid])
                 remaining = dict(resources) or row.resources
                 await rows.update_resources(conn, row.uuid, remaining, state)
+            self._publish(row.trial_id, row.experiment_id)
+
+    def _publish(self, trial_id: int | None, experiment_id: int | None) -> None:
+        """The sums of checkpoints have changed."""
+        if trial_id is not None:
+            self._news.trial(trial_id, experiment_id)
 
     async def _check_scope(self, caller: Caller, uuids: Iterable[str]) -> None:
         if caller.scope is None:

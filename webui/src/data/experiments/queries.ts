@@ -60,22 +60,22 @@ export function useExperiment(id: number) {
     refetchInterval: (self) =>
       isFinished(self.state.data?.experiment.state) ? false : poll,
   });
-  const live = query.data && !isFinished(query.data.experiment.state);
-  useTopic(live ? `exp:${id}` : undefined, (frame: Frame) => {
+  // Finished ones too: their older checkpoints are deleted after the end.
+  useTopic(query.data ? `exp:${id}` : undefined, (frame: Frame) => {
     const data = (frame.data ?? {}) as ExperimentFrame;
     // A deletion or a refusal too is asked for again: the answer says what happened.
     if (frame.op === "reset" || !data.experiment) {
       void cache.invalidateQueries({ queryKey: keys.experiment(id) });
       return;
     }
+    const hasEnded = isFinished(data.experiment.state) && !isFinished(query.data?.experiment.state);
     cache.setQueryData<typeof query.data>(
       keys.experiment(id),
       (old) => old && { ...old, experiment: { ...old.experiment, ...data.experiment } },
     );
-    if (data.trials?.length || isFinished(data.experiment.state))
+    if (data.trials?.length || hasEnded)
       void cache.invalidateQueries({ queryKey: keys.experimentTrials(id) });
-    if (isFinished(data.experiment.state))
-      void cache.invalidateQueries({ queryKey: keys.experiment(id) });
+    if (hasEnded) void cache.invalidateQueries({ queryKey: keys.experiment(id) });
   });
   return query;
 }
@@ -93,8 +93,7 @@ export function useTrial(id: number | undefined) {
     enabled: id !== undefined,
     refetchInterval: (self) => (isFinished(self.state.data?.state) ? false : poll),
   });
-  const live = query.data && !isFinished(query.data.state);
-  useTopic(live ? `run:${id}` : undefined, (frame: Frame) => {
+  useTopic(query.data ? `run:${id}` : undefined, (frame: Frame) => {
     const data = (frame.data ?? {}) as { trial?: Trial };
     if (data.trial && frame.op !== "reset")
       cache.setQueryData<Trial>(keys.trial(id ?? 0), (old) => ({ ...old, ...data.trial }));
