@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from determined_master.records.metrics import SeriesRequest
 from determined_master.services.answer_cache import (
     ENTRY_BYTES,
     LARGEST_PART,
@@ -16,7 +17,6 @@ from determined_master.services.answer_cache import (
 from determined_master.services.experiments.lists import Rendered
 from determined_master.services.experiments.pages import ExperimentPage
 from determined_master.services.metrics.series_cache import CachedSeries
-from determined_master.store.metrics.series import SeriesWanted
 
 MIB = 2**20
 
@@ -68,8 +68,8 @@ def test_an_answer_that_would_displace_many_is_not_kept() -> None:
     assert (answers.find_any(1), memory.used_bytes) == (None, 0)
 
 
-def a_series(n: int) -> tuple[SeriesWanted, CachedSeries]:
-    wanted = SeriesWanted(trial_id=n, group="training", names=(f"loss {n}",))
+def a_series(n: int) -> tuple[SeriesRequest, CachedSeries]:
+    wanted = SeriesRequest(trial_id=n, group="training", names=(f"loss {n}",))
     values = [(n * step, {f"loss {n}": float(step)}) for step in range(300, 500)]
     texts = [b'{"batches":%d,"values":{"loss":%d.5}}' % (n * at, at) for at, _ in values]
     return wanted, CachedSeries(b",".join(texts), n, n * 10_000, values, texts)
@@ -85,7 +85,7 @@ class Four:
         )
         self.items: AnswerCache[int, Rendered] = AnswerCache(self.memory, "experiment")
         self.runs: AnswerCache[int, bytes] = AnswerCache(self.memory, "run")
-        self.series: AnswerCache[SeriesWanted, CachedSeries] = AnswerCache(self.memory, "series")
+        self.series: AnswerCache[SeriesRequest, CachedSeries] = AnswerCache(self.memory, "series")
 
     def add(self, n: int) -> None:
         """One more of each, of usual sizes."""

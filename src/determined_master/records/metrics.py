@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
+
+from determined_wire.bounds import MAX_STEPS
 
 
 class PointRow(msgspec.Struct, frozen=True):
@@ -16,6 +19,21 @@ class PointRow(msgspec.Struct, frozen=True):
     reported_at: datetime
     metrics: dict[str, Any]
     epoch: Any
+
+
+class SeriesRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which reports of a trial a series is made of, and the most points of it."""
+
+    trial_id: int
+    group: str
+    names: Sequence[str]
+    from_steps: int = -MAX_STEPS
+    to_steps: int = MAX_STEPS
+    """Both ends are included."""
+    after_id: int = 0
+    """Only reports that came after the one with this id."""
+    up_to_id: int = 2**63 - 1
+    max_points: int = 1000
 
 
 class MetricName(msgspec.Struct, frozen=True, order=True):

@@ -10,17 +10,16 @@ import msgspec
 import pytest
 from tests.services.metrics.reports import FACTS, report
 
-from determined_master.records.metrics import PointRow
+from determined_master.records.metrics import PointRow, SeriesRequest
 from determined_master.services.answer_cache import CacheBudget
 from determined_master.services.metrics import series_cache
 from determined_master.services.metrics.flush import Flusher
 from determined_master.services.metrics.series_cache import SeriesCache
 from determined_master.store.db import Database
 from determined_master.store.experiments.trials import list_compared
-from determined_master.store.metrics.series import SeriesWanted
 
 pytestmark = pytest.mark.slow
-ALL = SeriesWanted(trial_id=1, group="training", names=("loss",), max_points=1000)
+ALL = SeriesRequest(trial_id=1, group="training", names=("loss",), max_points=1000)
 
 
 class Reader:
@@ -32,14 +31,14 @@ class Reader:
         self.series = SeriesCache(pool, flusher.points, memory)
         self.read = 0
 
-    async def __call__(self, wanted: SeriesWanted = ALL) -> list[tuple[int, float]]:
+    async def __call__(self, wanted: SeriesRequest = ALL) -> list[tuple[int, float]]:
         """Steps and losses."""
         async with self.pool.acquire() as conn:
             trial = (await list_compared(conn, [1]))[1]
         found = await self.series.find(trial, wanted, self._render)
         return [(steps, loss) for steps, loss in msgspec.json.decode(found or b"[]")]
 
-    async def fresh(self, wanted: SeriesWanted = ALL) -> list[tuple[int, float]]:
+    async def fresh(self, wanted: SeriesRequest = ALL) -> list[tuple[int, float]]:
         """The same without anything kept."""
         return await Reader(self.pool, self.flusher, CacheBudget(0))(wanted)
 

@@ -9,11 +9,10 @@ import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
 from determined_master.domain.metrics.extremes import BLOCK_REPORTS
-from determined_master.records.metrics import PointRow
+from determined_master.records.metrics import PointRow, SeriesRequest
 from determined_master.services.metrics.series_points import DUE, MAX_WHOLE, SeriesPoints
 from determined_master.store.db import Database
 from determined_master.store.metrics.blocks import delete_blocks
-from determined_master.store.metrics.series import SeriesWanted
 
 LONG = MAX_WHOLE + 3 * BLOCK_REPORTS + 100
 
@@ -41,9 +40,9 @@ async def change(pool: Database, trial_id: int, steps: int, **values: Any) -> No
     await pool.execute(update, trial_id, steps, values)
 
 
-def wanted(trial_id: int, *names: str, **more: Any) -> SeriesWanted:
+def wanted(trial_id: int, *names: str, **more: Any) -> SeriesRequest:
     chosen: dict[str, Any] = {"group": "training", "max_points": 100, **more}
-    return SeriesWanted(trial_id=trial_id, names=names or ("loss",), **chosen)
+    return SeriesRequest(trial_id=trial_id, names=names or ("loss",), **chosen)
 
 
 def steps_of(points: list[PointRow]) -> list[int]:

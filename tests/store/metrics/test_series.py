@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from tests.store.rows import STARTED, add_experiment, add_project, add_trial
 
-from determined_master.records.metrics import MetricName, PointRow
+from determined_master.records.metrics import MetricName, PointRow, SeriesRequest
 from determined_master.store.db import Database
 from determined_master.store.metrics.series import (
-    SeriesWanted,
     list_best_trials,
     list_improvements,
     list_metric_names,
@@ -49,7 +48,7 @@ async def report(
     )
 
 
-async def points(pool: Database, wanted: SeriesWanted) -> list[PointRow]:
+async def points(pool: Database, wanted: SeriesRequest) -> list[PointRow]:
     async with pool.acquire() as conn:
         return await list_points(conn, wanted, 1000)
 
@@ -65,7 +64,7 @@ async def test_a_hundred_metrics_and_more_are_read_like_a_few(pool: Database, tr
     await report(pool, trial, 1, epoch=4, **values)
     for count in (99, 100, 300):
         names = [f"m{n}" for n in range(count)]
-        wanted = SeriesWanted(trial_id=trial, group="validation", names=names, max_points=10)
+        wanted = SeriesRequest(trial_id=trial, group="validation", names=names, max_points=10)
         [point] = await points(pool, wanted)
         assert point.metrics == {n: v for n, v in values.items() if n in names}
         assert point.epoch == 4
@@ -76,7 +75,7 @@ async def test_a_short_series_is_given_whole(pool: Database, trial: int) -> None
         await report(pool, trial, steps, loss=value, epoch=steps / 2)
     await report(pool, trial, 3, acc=1.0)
     found = await points(
-        pool, SeriesWanted(trial_id=trial, group="validation", names=["loss"], max_points=10)
+        pool, SeriesRequest(trial_id=trial, group="validation", names=["loss"], max_points=10)
     )
     assert [(p.steps, p.metrics["loss"], p.epoch) for p in found] == [
         (1, 0.5, 0.5),
@@ -88,7 +87,7 @@ async def test_a_short_series_is_given_whole(pool: Database, trial: int) -> None
 async def test_only_the_asked_steps_are_read(pool: Database, trial: int) -> None:
     for steps in range(8, 15):
         await report(pool, trial, steps, group="training", loss=1.0)
-    wanted = SeriesWanted(
+    wanted = SeriesRequest(
         trial_id=trial, group="training", names=["loss"], from_steps=10, to_steps=12
     )
     assert [p.steps for p in await points(pool, wanted)] == [10, 11, 12]
@@ -97,7 +96,7 @@ async def test_only_the_asked_steps_are_read(pool: Database, trial: int) -> None
 async def test_reports_withdrawn_by_a_rerun_are_not_shown(pool: Database, trial: int) -> None:
     await report(pool, trial, 1, loss=0.5)
     await pool.execute("UPDATE metrics SET archived = true")
-    wanted = SeriesWanted(trial_id=trial, group="validation", names=["loss"])
+    wanted = SeriesRequest(trial_id=trial, group="validation", names=["loss"])
     assert await points(pool, wanted) == []
 
 

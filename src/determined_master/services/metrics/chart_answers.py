@@ -11,7 +11,7 @@ from determined_master.domain.metrics import charts as domain
 
 if TYPE_CHECKING:
     from determined_master.domain.metrics.charts import ChartAxis, Columns
-    from determined_master.store.metrics.charts import Reports
+    from determined_master.records.metrics import SeriesRequest
 
 
 class ChartQuery(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class _Chart(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def encode(
-    reports: Reports,
+    reports: SeriesRequest,
     name: str,
     columns: Columns,
     unusual: Sequence[tuple[float, float]] = (),

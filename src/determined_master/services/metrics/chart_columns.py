@@ -14,10 +14,11 @@ from determined_master.domain.metrics.extremes import BLOCK_REPORTS
 from determined_master.store.metrics import blocks, chart_columns
 from determined_master.store.metrics import charts as rows
 from determined_master.store.metrics.chart_columns import BlockColumns
-from determined_master.store.metrics.charts import RawRow, Reports
+from determined_master.store.metrics.charts import RawRow
 
 if TYPE_CHECKING:
     from determined_master.domain.metrics.charts import ChartAxis
+    from determined_master.records.metrics import SeriesRequest
     from determined_master.store.db import Conn
 
 
@@ -40,27 +41,27 @@ class JoinedColumns(NamedTuple):
 
 
 async def find_columns(
-    conn: Conn, wanted: Reports, axis: ChartAxis, most: int
+    conn: Conn, request: SeriesRequest, axis: ChartAxis, most: int
 ) -> FoundColumns | None:
     """The metrics that can be read as columns; None if none can, or of too many reports.
 
     Args:
         conn: a connection.
-        wanted: a group and its metrics.
+        request: a group and its metrics.
         axis: a stored one.
         most: reports that are not too many.
     """
     # First, so that a block that is made in between leaves no gap.
-    last_id = await blocks.find_last_id(conn, wanted.trial_id)
+    last_id = await blocks.find_last_id(conn, request.trial_id)
     limit = most // BLOCK_REPORTS
-    found = await chart_columns.list_columns(conn, wanted, axis, last_id, limit + 1)
+    found = await chart_columns.list_columns(conn, request, axis, last_id, limit + 1)
     if not found or len(found) > limit:
         return None
-    names = [n for n in wanted.names if all(block.values[n] is not None for block in found)]
+    names = [n for n in request.names if all(block.values[n] is not None for block in found)]
     if not names:
         return None
-    wanted = msgspec.structs.replace(wanted, names=names, after_id=last_id)
-    late = await rows.list_reports(conn, wanted, axis, most)
+    request = msgspec.structs.replace(request, names=names, after_id=last_id)
+    late = await rows.list_reports(conn, request, axis, most)
     return FoundColumns(names, found, late) if len(late) < most else None
 
 

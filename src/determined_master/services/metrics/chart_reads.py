@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from determined_master.domain.metrics import charts as domain
-from determined_master.records.metrics import MetricName
+from determined_master.records.metrics import MetricName, SeriesRequest
 from determined_master.services.metrics.chart_answers import ChartQuery, encode
 from determined_master.services.metrics.chart_columns import FoundColumns, find_columns, joined
 from determined_master.services.metrics.chart_series import ReportRows, Series
 from determined_master.services.metrics.series_points import MAX_LATE
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import charts as rows
-from determined_master.store.metrics.charts import ChartBlock, PackedChart, RawRow, Reports
+from determined_master.store.metrics.charts import ChartBlock, PackedChart, RawRow
 from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class ChartRead:
     """One read of some metrics of a group of a trial."""
 
     def __init__(
-        self, db: Database, reports: Reports, wanted: ChartQuery, *, has_blocks: bool
+        self, db: Database, reports: SeriesRequest, query: ChartQuery, *, has_blocks: bool
     ) -> None:
         self._db = db
         self._reports = reports
-        self._axis = wanted.axis
-        self._buckets = wanted.buckets
-        self._shares_places = wanted.shares_places
+        self._axis = query.axis
+        self._buckets = query.buckets
+        self._shares_places = query.shares_places
         self._has_blocks = has_blocks
 
     async def read(self) -> dict[MetricName, bytes]:
@@ -67,7 +67,7 @@ class ChartRead:
             return {name: await self._long(conn, name) for name in names}
         return await asyncio.to_thread(self._from_rows, read, names)
 
-    async def _list_reports(self, conn: Conn, reports: Reports) -> list[RawRow] | None:
+    async def _list_reports(self, conn: Conn, reports: SeriesRequest) -> list[RawRow] | None:
         """All of the reports in the range, unless they are too many."""
         # First, so that a block that is made in between leaves no gap.
         found: list[ChartBlock] = []
@@ -81,13 +81,13 @@ class ChartRead:
         if max(counts.values(), default=0) > MAX_READ:
             return None
         read = []
-        for wanted in self._parts_to_read(reports, found, last_id):
-            read += await rows.list_reports(conn, wanted, self._axis, LIMIT)
+        for part in self._parts_to_read(reports, found, last_id):
+            read += await rows.list_reports(conn, part, self._axis, LIMIT)
         return read if len(read) < LIMIT else None
 
     def _parts_to_read(
-        self, reports: Reports, found: Sequence[ChartBlock], last_id: int
-    ) -> list[Reports]:
+        self, reports: SeriesRequest, found: Sequence[ChartBlock], last_id: int
+    ) -> list[SeriesRequest]:
         """The reports in the range, by what an index can find."""
         change = msgspec.structs.replace
         match self._axis.name:
@@ -155,7 +155,7 @@ class ChartRead:
             encode, self._reports, name, columns, unusual, count, without
         )
 
-    async def _from_blocks(self, conn: Conn, reports: Reports) -> Series | None:
+    async def _from_blocks(self, conn: Conn, reports: SeriesRequest) -> Series | None:
         # First, so that a block that is made in between leaves no gap.
         last_id = await blocks.find_last_id(conn, reports.trial_id)
         packed = await rows.list_packed(conn, reports, self._axis, last_id)

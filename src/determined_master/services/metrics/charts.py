@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
-from determined_master.records.metrics import MetricName
+from determined_master.records.metrics import MetricName, SeriesRequest
 from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.services.metrics.chart_answers import ChartQuery
 from determined_master.services.metrics.chart_reads import ChartRead
 from determined_master.services.metrics.series_points import DUE, MAX_LATE
 from determined_master.store.metrics import charts as rows
-from determined_master.store.metrics.charts import Reports
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
@@ -45,7 +44,7 @@ class Charts:
         caller: Caller,
         trial_ids: Sequence[int],
         metrics: Sequence[MetricName],
-        wanted: ChartQuery,
+        query: ChartQuery,
     ) -> list[bytes]:
         """One series (JSON) for each trial and metric, in their order.
 
@@ -61,10 +60,10 @@ class Charts:
         missing = next((i for i in trial_ids if i not in versions), None)
         if missing is not None:
             raise NotFound(f"trial '{missing}' not found")
-        keys = {i: (i, wanted, *metrics) for i in trial_ids}
+        keys = {i: (i, query, *metrics) for i in trial_ids}
         found = {i: self._kept.find(keys[i], str(versions[i])) for i in trial_ids}
         missing_ids = [i for i in trial_ids if found[i] is None]
-        for i, series in (await self._read_all(missing_ids, metrics, wanted)).items():
+        for i, series in (await self._read_all(missing_ids, metrics, query)).items():
             found[i] = series
             if not any(metric.group in SYSTEM_GROUPS for metric in metrics):
                 # samples of the system leave the version as it is
@@ -72,7 +71,7 @@ class Charts:
         return [one for series in found.values() for one in series or ()]
 
     async def _read_all(
-        self, trial_ids: Sequence[int], metrics: Sequence[MetricName], wanted: ChartQuery
+        self, trial_ids: Sequence[int], metrics: Sequence[MetricName], query: ChartQuery
     ) -> dict[int, list[bytes]]:
         if not trial_ids:
             return {}
@@ -87,7 +86,7 @@ class Charts:
                     await self._points.catch_up(trial_id)
                 elif late >= DUE:
                     self._points.note(trial_id, late)
-                return await self._trial(trial_id, metrics, wanted, last_id > 0 or late > MAX_LATE)
+                return await self._trial(trial_id, metrics, query, last_id > 0 or late > MAX_LATE)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -97,15 +96,15 @@ class Charts:
         return {i: read.result() for i, read in reads.items()}
 
     async def _trial(
-        self, trial_id: int, metrics: Sequence[MetricName], wanted: ChartQuery, has_blocks: bool
+        self, trial_id: int, metrics: Sequence[MetricName], query: ChartQuery, has_blocks: bool
     ) -> list[bytes]:
         names: dict[str, list[str]] = {}
         for metric in metrics:
             names.setdefault(metric.group, []).append(metric.name)
         found: dict[MetricName, bytes] = {}
         for group, of_group in names.items():
-            reports = Reports(trial_id=trial_id, group=group, names=of_group)
-            found |= await ChartRead(self._db, reports, wanted, has_blocks=has_blocks).read()
+            reports = SeriesRequest(trial_id=trial_id, group=group, names=of_group)
+            found |= await ChartRead(self._db, reports, query, has_blocks=has_blocks).read()
         return [found[metric] for metric in metrics]
 
 

@@ -10,12 +10,12 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
-from determined_master.records.metrics import MetricName, PointRow
+from determined_master.records.metrics import MetricName, PointRow, SeriesRequest
 from determined_master.services.metrics.series_cache import Render, SeriesCache
 from determined_master.store.experiments import lookups
 from determined_master.store.experiments import trials as trial_rows
 from determined_master.store.metrics import series as rows
-from determined_master.store.metrics.series import SeriesWanted, SnapshotRow
+from determined_master.store.metrics.series import SnapshotRow
 from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
@@ -117,22 +117,22 @@ class SeriesReads:
         groups: dict[str, list[str]] = {}
         for metric in sorted(set(metrics)):
             groups.setdefault(metric.group, []).append(metric.name)
-        wanted = sorted(set(trial_ids))
+        ids = sorted(set(trial_ids))
         async with self._db.acquire() as conn:
-            rows_of = await trial_rows.list_compared(conn, wanted)
-        missing = next((i for i in wanted if i not in rows_of), None)
+            rows_of = await trial_rows.list_compared(conn, ids)
+        missing = next((i for i in ids if i not in rows_of), None)
         if missing is not None:
             raise NotFound(f"trial '{missing}' not found")
         return [
             TrialSeries(rows_of[i], await self._series(rows_of[i], groups, part, render))
-            for i in wanted
+            for i in ids
         ]
 
     async def _series(
         self, row: trial_rows.ComparedTrial, groups: Groups, part: Range, render: Render
     ) -> list[tuple[str, bytes]]:
         found = [
-            (group, await self._kept.find(row, _wanted(row.id, group, names, part), render))
+            (group, await self._kept.find(row, _request(row.id, group, names, part), render))
             for group, names in groups.items()
         ]
         return [(group, points) for group, points in found if points]
@@ -208,8 +208,8 @@ class SeriesReads:
     ) -> AsyncIterator[Sample]:
         """Series of the best trials, then updates; `part` = (range, number of trials)."""
         access.may(caller, "read", "experiment")
-        wanted, count = part[0], min(part[1] or DEFAULT_SAMPLE, MAX_TRIALS)
-        _check([], [metric], wanted)
+        steps, count = part[0], min(part[1] or DEFAULT_SAMPLE, MAX_TRIALS)
+        _check([], [metric], steps)
         seen: dict[int, int] = {}
         shown: list[int] | None = None
         async for _ in self._rounds([experiment_id], period_s):
@@ -217,7 +217,7 @@ class SeriesReads:
                 best = await rows.list_best_trials(conn, experiment_id, count)
             trials = []
             for trial_id, hparams in best:
-                one = _wanted(trial_id, metric.group, [metric.name], wanted)
+                one = _request(trial_id, metric.group, [metric.name], steps)
                 one = msgspec.structs.replace(one, after_id=seen.get(trial_id, 0))
                 points = await self._points.find(one)
                 is_new = trial_id not in seen
@@ -270,8 +270,8 @@ def _check(trial_ids: Sequence[int], metrics: Sequence[MetricName], part: Range)
         )
 
 
-def _wanted(trial_id: int, group: str, names: Sequence[str], part: Range) -> SeriesWanted:
-    return SeriesWanted(
+def _request(trial_id: int, group: str, names: Sequence[str], part: Range) -> SeriesRequest:
+    return SeriesRequest(
         trial_id=trial_id,
         group=group,
         names=tuple(names),

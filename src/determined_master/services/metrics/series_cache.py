@@ -13,11 +13,10 @@ import msgspec
 
 from determined_master.domain.metrics.extremes import Values
 from determined_master.domain.metrics.summary import SYSTEM_GROUPS
-from determined_master.records.metrics import PointRow
+from determined_master.records.metrics import PointRow, SeriesRequest
 from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.services.metrics.series_points import shown_steps, thinned_points
 from determined_master.store.metrics import series as rows
-from determined_master.store.metrics.series import SeriesWanted
 
 if TYPE_CHECKING:
     import asyncpg
@@ -61,30 +60,30 @@ class SeriesCache:
     def __init__(self, db: asyncpg.Pool, points: SeriesPoints, memory: CacheBudget) -> None:
         self._db = db
         self._points = points
-        self._kept: AnswerCache[SeriesWanted, CachedSeries] = AnswerCache(memory, "series")
+        self._kept: AnswerCache[SeriesRequest, CachedSeries] = AnswerCache(memory, "series")
 
-    async def find(self, trial: ComparedTrial, wanted: SeriesWanted, render: Render) -> bytes:
+    async def find(self, trial: ComparedTrial, request: SeriesRequest, render: Render) -> bytes:
         """The points as a JSON array, at least as new as `trial`; empty without any point."""
-        if wanted.group in SYSTEM_GROUPS:  # their reports leave the version as it is
-            return _array(render(await self._points.find(wanted)))
+        if request.group in SYSTEM_GROUPS:  # their reports leave the version as it is
+            return _array(render(await self._points.find(request)))
         version = f"{trial.metrics_version}.{trial.series_rewrites}"
-        sent = self._kept.find(wanted, version)
+        sent = self._kept.find(request, version)
         if sent is None:
-            earlier = self._kept.find_any(wanted)
+            earlier = self._kept.find_any(request)
             if earlier is not None and earlier.values:
-                sent = await self._extended(earlier, trial, wanted, render)
+                sent = await self._extended(earlier, trial, request, render)
             if sent is None:
-                sent = await self._read(trial, wanted, render)
-            self._kept.keep(wanted, version, sent, sent.size_bytes)
+                sent = await self._read(trial, request, render)
+            self._kept.keep(request, version, sent, sent.size_bytes)
         return sent.shown
 
     async def _extended(
-        self, sent: CachedSeries, trial: ComparedTrial, wanted: SeriesWanted, render: Render
+        self, sent: CachedSeries, trial: ComparedTrial, request: SeriesRequest, render: Render
     ) -> CachedSeries | None:
         """The series with later reports; None if its earlier points may have changed."""
         if sent.rewrites != trial.series_rewrites:
             return None
-        after = msgspec.structs.replace(wanted, after_id=sent.last_id)
+        after = msgspec.structs.replace(request, after_id=sent.last_id)
         async with self._db.acquire() as conn:
             found = await rows.list_added(conn, after, MAX_ADDED + 1)
         if found is None or found[0] != sent.rewrites or len(found[1]) > MAX_ADDED:
@@ -98,25 +97,25 @@ class SeriesCache:
         values = [*sent.values, *((p.steps, p.metrics) for p in added)]
         texts = [*sent.texts, *render(added)]
         last_id = max(p.id for p in added)
-        return CachedSeries(_shown(values, texts, wanted), sent.rewrites, last_id, values, texts)
+        return CachedSeries(_shown(values, texts, request), sent.rewrites, last_id, values, texts)
 
     async def _read(
-        self, trial: ComparedTrial, wanted: SeriesWanted, render: Render
+        self, trial: ComparedTrial, request: SeriesRequest, render: Render
     ) -> CachedSeries:
-        points, is_whole = await self._points.read(wanted)
+        points, is_whole = await self._points.read(request)
         if not is_whole:
             return CachedSeries(_array(render(points)))
         if len(points) > MAX_CACHED_POINTS:
-            return CachedSeries(_array(render(thinned_points(points, wanted))))
+            return CachedSeries(_array(render(thinned_points(points, request))))
         values = [(p.steps, p.metrics) for p in points]
         texts = render(points)
         last_id = max((p.id for p in points), default=0)
-        shown = _shown(values, texts, wanted)
+        shown = _shown(values, texts, request)
         return CachedSeries(shown, trial.series_rewrites, last_id, values, texts)
 
 
-def _shown(values: Sequence[Values], texts: Sequence[bytes], wanted: SeriesWanted) -> bytes:
-    steps = shown_steps(values, wanted)
+def _shown(values: Sequence[Values], texts: Sequence[bytes], request: SeriesRequest) -> bytes:
+    steps = shown_steps(values, request)
     if steps is None:
         return _array(texts)
     return _array([text for (at, _), text in zip(values, texts, strict=True) if at in steps])

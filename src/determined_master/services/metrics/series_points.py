@@ -26,13 +26,12 @@ from determined_master.domain.metrics.extremes import (
     joined,
     thinned,
 )
-from determined_master.records.metrics import PointRow
+from determined_master.records.metrics import PointRow, SeriesRequest
 from determined_master.store.connection_errors import DATABASE_ERRORS
 from determined_master.store.metrics import blocks
 from determined_master.store.metrics import series as rows
 from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
 from determined_master.store.metrics.chart_columns import NewCharts, insert_charts
-from determined_master.store.metrics.series import SeriesWanted
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
@@ -86,28 +85,28 @@ class SeriesPoints:
                     return
                 refused = 0 if is_stored else refused + 1
 
-    async def find(self, wanted: SeriesWanted) -> list[PointRow]:
+    async def find(self, request: SeriesRequest) -> list[PointRow]:
         """Points by steps: every report, or the extremes of buckets where those are too many.
 
         The buckets are as many as `max_points` allows with two points for each metric in each,
         so no value that stands out is lost; the first and the last report are always there.
         """
-        points, is_whole = await self.read(wanted)
-        return thinned_points(points, wanted) if is_whole else points
+        points, is_whole = await self.read(request)
+        return thinned_points(points, request) if is_whole else points
 
-    async def read(self, wanted: SeriesWanted) -> tuple[list[PointRow], bool]:
+    async def read(self, request: SeriesRequest) -> tuple[list[PointRow], bool]:
         """All reports of a short series, and True; the points of a long one, and False."""
         async with self._db.acquire() as conn:
-            position = await blocks.find_last_id(conn, wanted.trial_id)
-            late = await blocks.count_after(conn, wanted.trial_id, position, MAX_LATE + 1)
+            position = await blocks.find_last_id(conn, request.trial_id)
+            late = await blocks.count_after(conn, request.trial_id, position, MAX_LATE + 1)
         if late > MAX_LATE:
-            await self.catch_up(wanted.trial_id)
+            await self.catch_up(request.trial_id)
         async with self._db.acquire() as conn:
-            series = await _read_entries(conn, wanted)
-            is_long = any(series.count(name) > MAX_WHOLE for name in wanted.names)
+            series = await _read_entries(conn, request)
+            is_long = any(series.count(name) > MAX_WHOLE for name in request.names)
             if is_long:
-                return await rows.list_points_at(conn, wanted, await _long(conn, series)), False
-            return await rows.list_points(conn, wanted, MAX_WHOLE + 2 * MAX_LATE), True
+                return await rows.list_points_at(conn, request, await _long(conn, series)), False
+            return await rows.list_points(conn, request, MAX_WHOLE + 2 * MAX_LATE), True
 
     async def _add_block(self, trial_id: int) -> bool | None:
         """Make the next block, if no other master does; None if there is none to make."""
@@ -125,17 +124,17 @@ class SeriesPoints:
             return is_stored
 
 
-def thinned_points(points: list[PointRow], wanted: SeriesWanted) -> list[PointRow]:
+def thinned_points(points: list[PointRow], request: SeriesRequest) -> list[PointRow]:
     """All reports of a short series, or its extremes if those are too many."""
-    steps = shown_steps([(p.steps, p.metrics) for p in points], wanted)
+    steps = shown_steps([(p.steps, p.metrics) for p in points], request)
     return points if steps is None else [p for p in points if p.steps in steps]
 
 
-def shown_steps(reports: Sequence[Values], wanted: SeriesWanted) -> set[int] | None:
+def shown_steps(reports: Sequence[Values], request: SeriesRequest) -> set[int] | None:
     """The steps of the extremes of a short series, and both ends; None if all points are shown."""
-    if len(reports) <= wanted.max_points:
+    if len(reports) <= request.max_points:
         return None
-    buckets = _buckets(wanted)
+    buckets = _buckets(request)
     each = -(-len(reports) // buckets)
     steps = {reports[0][0], reports[-1][0]}
     for parts in extremes_of(reports, each).values():
@@ -146,7 +145,7 @@ def shown_steps(reports: Sequence[Values], wanted: SeriesWanted) -> set[int] | N
 class _Series(msgspec.Struct, frozen=True):
     """The blocks' data for the requested part of a series, by metric."""
 
-    wanted: SeriesWanted
+    request: SeriesRequest
     last_id: int
     """Of the last block at that time: later reports are read one by one."""
     whole: dict[str, list[BlockEntry]]
@@ -158,22 +157,22 @@ class _Series(msgspec.Struct, frozen=True):
         return sum(e.reports for e in (*self.whole[name], *self.torn[name]))
 
 
-async def _read_entries(conn: Conn, wanted: SeriesWanted) -> _Series:
+async def _read_entries(conn: Conn, request: SeriesRequest) -> _Series:
     # First, so that a block that is made in between leaves no gap.
-    last_id = await blocks.find_last_id(conn, wanted.trial_id)
-    series = _Series(wanted, last_id, {}, {})
-    for name in wanted.names:
+    last_id = await blocks.find_last_id(conn, request.trial_id)
+    series = _Series(request, last_id, {}, {})
+    for name in request.names:
         whole, torn = series.whole.setdefault(name, []), series.torn.setdefault(name, [])
-        for entry in await blocks.list_entries(conn, wanted.trial_id, wanted.group, name):
+        for entry in await blocks.list_entries(conn, request.trial_id, request.group, name):
             is_asked = (
-                wanted.after_id < entry.last_id <= last_id
-                and entry.last_steps >= wanted.from_steps
-                and entry.first_steps <= wanted.to_steps
+                request.after_id < entry.last_id <= last_id
+                and entry.last_steps >= request.from_steps
+                and entry.first_steps <= request.to_steps
             )
             is_whole = (
-                entry.first_id > wanted.after_id
-                and entry.first_steps >= wanted.from_steps
-                and entry.last_steps <= wanted.to_steps
+                entry.first_id > request.after_id
+                and entry.first_steps >= request.from_steps
+                and entry.last_steps <= request.to_steps
             )
             if is_asked:
                 (whole if is_whole else torn).append(entry)
@@ -206,22 +205,22 @@ def _entries_of(groups: Mapping[str, Sequence[Values]]) -> list[NewEntry]:
     return entries
 
 
-def _buckets(wanted: SeriesWanted) -> int:
-    return max(1, (wanted.max_points - 2) // (2 * len(wanted.names)))
+def _buckets(request: SeriesRequest) -> int:
+    return max(1, (request.max_points - 2) // (2 * len(request.names)))
 
 
 async def _long(conn: Conn, series: _Series) -> list[int]:
     """Steps of the extremes: of whole blocks, and of the reports that are in none of them."""
-    wanted = series.wanted
-    buckets = _buckets(wanted)
+    request = series.request
+    buckets = _buckets(request)
     spans = {(e.first_id, e.last_id) for torn in series.torn.values() for e in torn}
     loose = [
         row
         for span in sorted({*spans, (series.last_id + 1, MAX_ID)})
-        for row in await rows.list_between(conn, wanted, *span)
+        for row in await rows.list_between(conn, request, *span)
     ]
     steps: set[int] = set()
-    for name in wanted.names:
+    for name in request.names:
         whole = series.whole[name]
         by_block = 2 * len(whole) > buckets
         each = BLOCK_REPORTS if by_block else PART_REPORTS
@@ -230,7 +229,7 @@ async def _long(conn: Conn, series: _Series) -> list[int]:
             parts += [e.extremes for e in whole]
         elif whole:
             ids = (whole[0].last_id, whole[-1].last_id)
-            found = await blocks.list_parts(conn, wanted.trial_id, wanted.group, name, ids)
+            found = await blocks.list_parts(conn, request.trial_id, request.group, name, ids)
             parts += [part for e in whole for part in found[e.last_id]]
         parts.sort(key=lambda part: part.low_steps)
         steps |= thinned(parts, buckets)

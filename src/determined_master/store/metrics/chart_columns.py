@@ -10,9 +10,10 @@ import msgspec
 from determined_master.domain.metrics.charts import ChartAxis, Charted, pack_parts, pack_unusual
 from determined_master.domain.metrics.columns import GroupColumns
 from determined_master.domain.metrics.steps import step_code
-from determined_master.store.metrics.charts import Reports, overlap, range_of
+from determined_master.store.metrics.charts import overlap, range_of
 
 if TYPE_CHECKING:
+    from determined_master.records.metrics import SeriesRequest
     from determined_master.store.db import Conn
 
 
@@ -65,7 +66,7 @@ async def insert_charts(conn: Conn, trial_id: int, last_id: int, charts: NewChar
 
 
 async def list_columns(
-    conn: Conn, wanted: Reports, axis: ChartAxis, last_id: int, limit: int
+    conn: Conn, request: SeriesRequest, axis: ChartAxis, last_id: int, limit: int
 ) -> list[BlockColumns]:
     """The columns of some metrics in the blocks that overlap a range of a stored axis, in order.
 
@@ -90,9 +91,9 @@ async def list_columns(
                                            WHERE trial_id = $1 AND metric_group = $2))
          ORDER BY p.last_id LIMIT {limit:d}
     """
-    values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
+    values = (request.trial_id, request.group, list(request.names), *range_of(axis), last_id)
     return [
-        BlockColumns(first, last, steps, at, dict(zip(wanted.names, doubles, strict=True)))
+        BlockColumns(first, last, steps, at, dict(zip(request.names, doubles, strict=True)))
         for first, last, steps, at, doubles in await conn.fetch(query, *values)
     ]
 

@@ -17,9 +17,9 @@ from determined_master.domain.metrics.charts import (
     unpack_unusual,
 )
 from determined_master.domain.metrics.steps import step_code
-from determined_wire.bounds import MAX_STEPS
 
 if TYPE_CHECKING:
+    from determined_master.records.metrics import SeriesRequest
     from determined_master.store.db import Conn
 
 MAX_UNUSUAL = 1000
@@ -53,18 +53,6 @@ class PackedChart(NamedTuple):
     unusual: bytes
 
 
-class Reports(msgspec.Struct, frozen=True, kw_only=True):
-    """Which reports of a trial: a group, names of metrics, and a range."""
-
-    trial_id: int
-    group: str
-    names: Sequence[str]
-    from_steps: int = -MAX_STEPS
-    to_steps: int = MAX_STEPS
-    after_id: int = 0
-    up_to_id: int = 2**63 - 1
-
-
 async def list_versions(conn: Conn, trial_ids: Sequence[int]) -> dict[int, int]:
     """Those of the trials that exist, with a number that each report raises."""
     query = "SELECT id, metrics_version FROM trials WHERE id = ANY ($1)"
@@ -87,7 +75,7 @@ async def list_positions(
     return {row[0]: (row[1], row[2]) for row in await conn.fetch(query, list(trial_ids))}
 
 
-async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[ChartBlock]:
+async def list_blocks(conn: Conn, request: SeriesRequest, axis: ChartAxis) -> list[ChartBlock]:
     """The blocks of some metrics that overlap a range of a stored axis, by metric, in order.
 
     For any other axis: all of them.
@@ -97,12 +85,12 @@ async def list_blocks(conn: Conn, wanted: Reports, axis: ChartAxis) -> list[Char
          WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {overlap(axis)}
          ORDER BY name, last_id
     """
-    values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis))
+    values = (request.trial_id, request.group, list(request.names), *range_of(axis))
     return [ChartBlock(*row) for row in await conn.fetch(query, *values)]
 
 
 async def list_packed(
-    conn: Conn, wanted: Reports, axis: ChartAxis, last_id: int
+    conn: Conn, request: SeriesRequest, axis: ChartAxis, last_id: int
 ) -> list[PackedChart]:
     """Parts and unusual values of one metric in these blocks, up to one of them, in order."""
     query = f"""
@@ -111,7 +99,7 @@ async def list_packed(
            AND last_id <= $6
          ORDER BY last_id
     """
-    values = (wanted.trial_id, wanted.group, list(wanted.names), *range_of(axis), last_id)
+    values = (request.trial_id, request.group, list(request.names), *range_of(axis), last_id)
     return [PackedChart(*row) for row in await conn.fetch(query, *values)]
 
 
@@ -130,11 +118,13 @@ EPOCHS = "'epochs'"
 """How the trainers name what the wire calls `epoch`: reports may have either."""
 
 
-async def list_reports(conn: Conn, wanted: Reports, axis: ChartAxis, limit: int) -> list[RawRow]:
+async def list_reports(
+    conn: Conn, request: SeriesRequest, axis: ChartAxis, limit: int
+) -> list[RawRow]:
     """Reports with any of the metrics, by steps; no more than `limit`."""
-    names = "".join(f", metrics->${n}" for n in range(9, 9 + len(wanted.names)))
+    names = "".join(f", metrics->${n}" for n in range(9, 9 + len(request.names)))
     # After an id, only the index of ids finds them; else only that of steps.
-    steps, by = ("steps + 0", "id") if wanted.after_id else ("steps", "steps, id")
+    steps, by = ("steps + 0", "id") if request.after_id else ("steps", "steps, id")
     either = f"coalesce(metrics->$4, metrics->{EPOCHS})"
     place = either if axis.name == "epochs" else "metrics->$4"
     query = f"""
@@ -145,13 +135,15 @@ async def list_reports(conn: Conn, wanted: Reports, axis: ChartAxis, limit: int)
            AND {steps} BETWEEN $5 AND $6 AND metrics ?| $7
          ORDER BY {by} LIMIT {limit:d}
     """
-    values: tuple[Any, ...] = (wanted.trial_id, wanted.group, wanted.after_id, _key(axis))
-    values += (wanted.from_steps, wanted.to_steps, list(wanted.names))
-    values += (wanted.up_to_id, *wanted.names)
+    values: tuple[Any, ...] = (request.trial_id, request.group, request.after_id, _key(axis))
+    values += (request.from_steps, request.to_steps, list(request.names))
+    values += (request.up_to_id, *request.names)
     return [RawRow(*row) for row in await conn.fetch(query, *values)]
 
 
-async def find_buckets(conn: Conn, wanted: Reports, axis: ChartAxis, buckets: int) -> Columns:
+async def find_buckets(
+    conn: Conn, request: SeriesRequest, axis: ChartAxis, buckets: int
+) -> Columns:
     """Buckets of one metric by any axis, from its reports: about a second for a million.
 
     Buckets have equal width.
@@ -167,7 +159,7 @@ async def find_buckets(conn: Conn, wanted: Reports, axis: ChartAxis, buckets: in
                               / nullif(r.high - r.low, 0)), {buckets - 1:d})
          ORDER BY 1
     """
-    rows = await conn.fetch(query, *_arguments(wanted, axis))
+    rows = await conn.fetch(query, *_arguments(request, axis))
     last = [row[0] for row in rows]
     columns = ([v[n] for v in last] for n in (0, 2))
     low, high, n = ([row[i] for row in rows] for i in (1, 2, 3))
@@ -176,7 +168,7 @@ async def find_buckets(conn: Conn, wanted: Reports, axis: ChartAxis, buckets: in
 
 
 async def find_unusual(
-    conn: Conn, wanted: Reports, axis: ChartAxis
+    conn: Conn, request: SeriesRequest, axis: ChartAxis
 ) -> tuple[int, list[tuple[float, float]], int]:
     """Values of one metric that are not finite: how many, the first of them with their places.
 
@@ -192,7 +184,7 @@ async def find_unusual(
                ARRAY (SELECT ARRAY[x, y] FROM v WHERE x BETWEEN $5 AND $6
                        ORDER BY x, id LIMIT {MAX_UNUSUAL})
     """
-    count, without, found = await conn.fetchrow(query, *_arguments(wanted, axis))
+    count, without, found = await conn.fetchrow(query, *_arguments(request, axis))
     return int(count), [(x, y) for x, y in found], int(without)
 
 
@@ -228,8 +220,8 @@ def _number(key: str) -> str:
     """
 
 
-def _arguments(wanted: Reports, axis: ChartAxis) -> tuple[Any, ...]:
-    return wanted.trial_id, wanted.group, wanted.names[0], _key(axis), axis.low, axis.high
+def _arguments(request: SeriesRequest, axis: ChartAxis) -> tuple[Any, ...]:
+    return request.trial_id, request.group, request.names[0], _key(axis), axis.low, axis.high
 
 
 def _key(axis: ChartAxis) -> str:

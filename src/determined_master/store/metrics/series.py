@@ -8,24 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from determined_master.records.metrics import MetricName, PointRow
-from determined_wire.bounds import MAX_STEPS
+from determined_master.records.metrics import MetricName, PointRow, SeriesRequest
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn
-
-
-class SeriesWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """A range of some metrics of a group, and the number of points."""
-
-    trial_id: int
-    group: str
-    names: Sequence[str]
-    from_steps: int = 0
-    to_steps: int = MAX_STEPS
-    max_points: int = 1000
-    after_id: int = 0
-    """Only reports that came after the one with this id."""
 
 
 class ValueRow(msgspec.Struct, frozen=True):
@@ -44,35 +30,37 @@ _ONCE = """
 """Each operator unpacks a report of many metrics again (0.2 ms for 5,000): this does it once."""
 
 
-async def list_points(conn: Conn, wanted: SeriesWanted, limit: int) -> list[PointRow]:
+async def list_points(conn: Conn, request: SeriesRequest, limit: int) -> list[PointRow]:
     """The reports with any of the metrics, by steps; no more than `limit`."""
     query = f"""
-        SELECT {_columns(wanted, 7)}
+        SELECT {_columns(request, 7)}
           FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps BETWEEN $5 AND $6
                  ORDER BY steps, id OFFSET 0) r {_ONCE}
          ORDER BY r.steps, r.id LIMIT {limit:d}
     """
-    steps = (wanted.from_steps, wanted.to_steps)
+    steps = (request.from_steps, request.to_steps)
     return _points(
-        await conn.fetch(query, *_values(wanted), *steps, *_parameters(wanted)), wanted.names
+        await conn.fetch(query, *_values(request), *steps, *_parameters(request)), request.names
     )
 
 
-async def list_points_at(conn: Conn, wanted: SeriesWanted, steps: Sequence[int]) -> list[PointRow]:
+async def list_points_at(
+    conn: Conn, request: SeriesRequest, steps: Sequence[int]
+) -> list[PointRow]:
     """The same for some steps within that range."""
     query = f"""
-        SELECT {_columns(wanted, 6)}
+        SELECT {_columns(request, 6)}
           FROM (SELECT * FROM metrics WHERE {_WHERE} AND steps = ANY ($5::bigint[])
                 OFFSET 0) r {_ONCE}
          ORDER BY r.steps, r.id
     """
     return _points(
-        await conn.fetch(query, *_values(wanted), steps, *_parameters(wanted)), wanted.names
+        await conn.fetch(query, *_values(request), steps, *_parameters(request)), request.names
     )
 
 
 async def list_added(
-    conn: Conn, wanted: SeriesWanted, limit: int
+    conn: Conn, request: SeriesRequest, limit: int
 ) -> tuple[int, list[PointRow]] | None:
     """The reports after one of them (`after_id`) by ids, and the trial's number of rewrites.
 
@@ -82,7 +70,7 @@ async def list_added(
     query = f"""
         SELECT added.*, t.series_rewrites
           FROM trials t LEFT JOIN LATERAL (
-                SELECT {_columns(wanted, 7)}
+                SELECT {_columns(request, 7)}
                   FROM (SELECT * FROM metrics
                          WHERE trial_id = $1 AND metric_group || '' = $2 AND NOT archived
                            AND id > $4 AND steps + 0 BETWEEN $5 AND $6
@@ -90,15 +78,15 @@ async def list_added(
                  ORDER BY r.id LIMIT {limit:d}) added ON true
          WHERE t.id = $1
     """
-    steps = (wanted.from_steps, wanted.to_steps)
-    rows = await conn.fetch(query, *_values(wanted), *steps, *_parameters(wanted))
+    steps = (request.from_steps, request.to_steps)
+    rows = await conn.fetch(query, *_values(request), *steps, *_parameters(request))
     if not rows:
         return None
-    return rows[0][4], _points([row for row in rows if row[0] is not None], wanted.names)
+    return rows[0][4], _points([row for row in rows if row[0] is not None], request.names)
 
 
 async def list_between(
-    conn: Conn, wanted: SeriesWanted, first_id: int, last_id: int
+    conn: Conn, request: SeriesRequest, first_id: int, last_id: int
 ) -> list[ValueRow]:
     """Steps and values of the reports from one id to another, by id.
 
@@ -113,14 +101,14 @@ async def list_between(
                  ORDER BY id OFFSET 0) r {_ONCE}
          ORDER BY r.id
     """
-    steps = (wanted.from_steps, wanted.to_steps)
-    after = msgspec.structs.replace(wanted, after_id=max(wanted.after_id, first_id - 1))
+    steps = (request.from_steps, request.to_steps)
+    after = msgspec.structs.replace(request, after_id=max(request.after_id, first_id - 1))
     return [ValueRow(*row) for row in await conn.fetch(query, *_values(after), *steps, last_id)]
 
 
-def _columns(wanted: SeriesWanted, first: int) -> str:
+def _columns(request: SeriesRequest, first: int) -> str:
     """Columns of a point; a few names of metrics are parameters from `first` on."""
-    names = range(first, first + len(_parameters(wanted)))
+    names = range(first, first + len(_parameters(request)))
     array = f"jsonb_build_array(m.metrics->'epoch'{''.join(f', m.metrics->${n}' for n in names)})"
     if not names:
         array += """ || (SELECT jsonb_agg(m.metrics->u.name ORDER BY u.n)
@@ -128,9 +116,9 @@ def _columns(wanted: SeriesWanted, first: int) -> str:
     return f"r.id, r.steps, r.reported_at, ({array})::text AS metrics"
 
 
-def _parameters(wanted: SeriesWanted) -> Sequence[str]:
+def _parameters(request: SeriesRequest) -> Sequence[str]:
     """Names that the statement has as parameters; many are read from the list of names."""
-    return wanted.names if len(wanted.names) <= _MAX_ARGUMENTS else ()
+    return request.names if len(request.names) <= _MAX_ARGUMENTS else ()
 
 
 def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:
@@ -149,8 +137,8 @@ def _points(rows: Sequence[Any], names: Sequence[str]) -> list[PointRow]:
     ]
 
 
-def _values(wanted: SeriesWanted) -> tuple[Any, ...]:
-    return wanted.trial_id, wanted.group, list(wanted.names), wanted.after_id
+def _values(request: SeriesRequest) -> tuple[Any, ...]:
+    return request.trial_id, request.group, list(request.names), request.after_id
 
 
 _GROUPS = {"avg_metrics": "training", "validation_metrics": "validation"}
