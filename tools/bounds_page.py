@@ -13,7 +13,7 @@ from determined_master.services.logs.incoming import MAX_LINE_CHARACTERS
 from determined_master.settings.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from determined_master.settings.yaml_text import MAX_VALUES as MAX_YAML_VALUES
 from determined_master.store.workspaces.project_columns import MAX_COLUMNS
-from determined_wire.bounds import BOUNDS, DEFAULT, FREE
+from determined_wire.bounds import BOUNDS, DEFAULT, FREE, TEXT
 from determined_wire.proto import Message
 
 HEAD = """\
@@ -31,7 +31,8 @@ bound and what to do instead. One that is larger than its bytes is refused with 
 FIELDS = """
 ## Fields of requests
 Every other list and map of a request may have {default:,} items, and every other value without a
-shape of its own {free:,} values in all of its lists and objects.
+shape of its own {free:,} values in all of its lists and objects. Every other text may have
+{text:,} characters.
 
 | message | field | values, or characters of a text | instead |
 |---|---|---|---|
@@ -67,7 +68,7 @@ def bounds_page() -> str:
         (
             HEAD,
             *(f"| {what} | {bound:,} |\n" for what, bound in rows),
-            FIELDS.format(default=DEFAULT.items, free=FREE.items),
+            FIELDS.format(default=DEFAULT.items, free=FREE.items, text=TEXT.items),
             *(f"| `{m}` | `{f}` | {items:,} | {remedy} |\n" for m, f, items, remedy in _fields()),
             OWN,
             *(f"| {a.things} | {a.count:,} | {a.size_bytes:,} |\n" for a in ALLOWANCES),

@@ -30,15 +30,31 @@ DEFAULT = Bound(10_000, "send them in several requests")
 FREE = Bound(10_000, "keep large data in files, for example in a checkpoint or model directory")
 """Of each value without a shape of its own: all values within its lists and objects together."""
 
+TEXT = Bound(4_096, "use a shorter one")
+"""Of each text that the table does not name, alone or in a list or map: a name, an id, a label."""
+
+_CONFIG = Bound(256 * 1024, "put data into files")
 _FILES = Bound(50_000, "leave files out with a .detignore file, or send an archive of them")
 _NOTES = Bound(64 * 1024, "store long texts in a file")
+_FILTER = Bound(256 * 1024, "filter by fewer values")
 _METRICS = Bound(250_000, "report fewer values, or aggregate them")
 """More than one report may have, which the master answers for each report of a batch alone."""
 
 BOUNDS: Mapping[str, Bound] = {
+    **{
+        f"{name}.filter": _FILTER
+        for name in (
+            *("SearchExperimentsRequest", "SearchRunsRequest", "GetRunGroupsRequest"),
+            *("ArchiveRunsRequest", "DeleteRunsRequest", "KillRunsRequest", "MoveRunsRequest"),
+            *("PauseRunsRequest", "ResumeRunsRequest", "UnarchiveRunsRequest"),
+        )
+    },
     "Checkpoint.resources": Bound(100_000, "store fewer and larger files in a checkpoint"),
     "CheckpointsRemoveFilesRequest.checkpoint_globs": Bound(1_000, "use patterns that match more"),
+    "ContinueExperimentRequest.override_config": _CONFIG,
+    "CreateExperimentRequest.config": _CONFIG,
     "CreateExperimentRequest.model_definition": _FILES,
+    "CreateGenericTaskRequest.config": _CONFIG,
     "CreateGenericTaskRequest.context_directory": _FILES,
     "LaunchCommandRequest.files": _FILES,
     "LaunchNotebookRequest.files": _FILES,
@@ -52,6 +68,7 @@ BOUNDS: Mapping[str, Bound] = {
     "PatchExperiment.description": _NOTES,
     "PatchExperiment.notes": _NOTES,
     "PatchExperiment.labels": Bound(1_000, "use fewer labels"),
+    "PatchProject.description": _NOTES,
     "PatchModel.description": _NOTES,
     "PatchModel.notes": _NOTES,
     "PatchModel.labels": Bound(1_000, "use fewer labels"),
@@ -64,11 +81,30 @@ BOUNDS: Mapping[str, Bound] = {
     "PostModelVersionRequest.comment": _NOTES,
     "PostModelVersionRequest.notes": _NOTES,
     "PostModelVersionRequest.labels": Bound(1_000, "use fewer labels"),
+    "PostProjectRequest.description": _NOTES,
     "PostUserSettingRequest.settings": Bound(1_000, "send them in several requests"),
     "PostRunMetadataRequest.metadata": Bound(2_000, "store large data in a file"),
+    "PutGlobalConfigPoliciesRequest.config_policies": _CONFIG,
+    "PutWorkspaceConfigPoliciesRequest.config_policies": _CONFIG,
     "ReportTrialMetricsBatchRequest.reports": Bound(1_000, "send them in several requests"),
 }
 """By message and field, as `determined_wire` spells them."""
+FREE_TEXTS = frozenset(
+    {
+        "Note.contents",
+        "PatchBoardRequest.text",
+        "PostBoardRequest.text",
+        "TaskLog.log",
+        "UserWebSetting.value",
+    }
+)
+"""Texts without a bound here: a long line is stored as several, bytes of others are counted."""
+
+
+def text_bound_of(message: str, field: str) -> Bound | None:
+    """The bound of a text in characters; None where another rule bounds it."""
+    name = f"{message}.{field}"
+    return None if name in FREE_TEXTS else BOUNDS.get(name, TEXT)
 
 
 def bound_of(message: str, field: str, *, is_free: bool = False) -> Bound:

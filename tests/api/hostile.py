@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -57,41 +57,55 @@ WAITING = {"follow", "period_seconds"}
 """Fields of requests that wait for more on purpose."""
 
 
-def bodies(cls: type[Message], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The base with each hostile value of each field of a message, one at a time."""
-    for path, value in _leaves(cls, frozenset()):
+Values = Callable[[type[Message], FieldShape], Iterator[Any]]
+"""The values that a field of a message gets, one at a time."""
+
+
+def bad_values(cls: type[Message], field: FieldShape) -> Iterator[Any]:
+    """Those that nothing holds."""
+    for value in VALUES.get(field.kind, ()):
+        if field.container == "list":
+            yield [value, value]
+        elif field.container == "map":
+            yield {"a\0b": value, LONG: value}
+        else:
+            yield value
+
+
+def bodies(
+    cls: type[Message], base: dict[str, Any], values: Values = bad_values
+) -> Iterator[dict[str, Any]]:
+    """The base with each of the values of each field of a message, one at a time."""
+    for path, value in _leaves(cls, frozenset(), values):
         yield _laid(base, path, value)
 
 
-def queries(cls: type[Message], base: str) -> Iterator[str]:
+def queries(cls: type[Message], base: str, values: Values = bad_values) -> Iterator[str]:
     """The same for a request that is read from the address."""
-    for path, value in _leaves(cls, frozenset()):
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str | bool):
-                text = str(one).lower() if isinstance(one, bool) else one
-                sent = quote(text.encode("utf-8", "surrogatepass"), safe="")
-                yield "&".join(filter(None, (base, f"{'.'.join(path)}={sent}")))
+    for path, value in _leaves(cls, frozenset(), values):
+        sent = [_parameter(path, one) for one in (value if isinstance(value, list) else [value])]
+        yield "&".join(filter(None, (base, *sent)))[:60000]
+
+
+def _parameter(path: tuple[str, ...], value: Any) -> str:
+    """One parameter of an address; empty for what has no form there."""
+    if not isinstance(value, str | bool | int):
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{'.'.join(path)}={quote(text.encode('utf-8', 'surrogatepass'), safe='')}"
 
 
 def _leaves(
-    cls: type[Message], above: frozenset[type[Message]]
+    cls: type[Message], above: frozenset[type[Message]], values: Values
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     for field in shape_of(cls).fields:
         if field.name in WAITING:
             continue
-        if field.kind == "message":
-            if field.target in above or len(above) > 3:
-                continue
-            for path, value in _leaves(field.target, above | {cls}):
+        for value in values(cls, field):
+            yield (field.json_name,), value
+        if field.kind == "message" and field.target not in above and len(above) <= 3:
+            for path, value in _leaves(field.target, above | {cls}, values):
                 yield _contained(field, path, value)
-            continue
-        for value in VALUES[field.kind]:
-            if field.container == "list":
-                yield (field.json_name,), [value, value]
-            elif field.container == "map":
-                yield (field.json_name,), {"a\0b": value, LONG: value}
-            else:
-                yield (field.json_name,), value
 
 
 def _contained(field: FieldShape, path: tuple[str, ...], value: Any) -> tuple[Any, Any]:
@@ -113,7 +127,7 @@ def _laid(base: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, 
         inner = inner[name]
     known = inner.get(path[-1])
     if isinstance(known, list) and known and isinstance(known[0], dict):
-        value = [{**known[0], **value[0]}] if isinstance(value[0], dict) else value
+        value = [{**known[0], **one} if isinstance(one, dict) else one for one in value]
     inner[path[-1]] = value
     return whole
 

@@ -19,10 +19,11 @@ from determined_master.services.metrics import storing
 from determined_master.services.metrics.series import MAX_METRICS
 from determined_master.settings.yaml_text import parse_yaml
 from determined_master.store.workspaces import project_columns
-from determined_wire.bounds import BOUNDS, DEFAULT, FREE
+from determined_wire.bounds import BOUNDS, DEFAULT, FREE, TEXT
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 MANY = DEFAULT.items + 1
+LONG = "x" * (TEXT.items + 1)
 LINE = {"taskId": "none", "log": "x\n"}
 FILE = {**scene.FILE, "content": ""}
 FILES = BOUNDS["CreateExperimentRequest.model_definition"].items + 1
@@ -64,6 +65,22 @@ TOO_LARGE = [
         *("PATCH", "/api/v1/experiments/1"),
         {"labels": [f"l{n}" for n in range(1001)]},
         *("labels", 1001),
+    ),
+    # Names stand in lists that everybody reads.
+    *(
+        (method, path, body, field, len(LONG))
+        for method, path, body, field in (
+            ("PATCH", "/api/v1/users/2", {"displayName": LONG}, "displayName"),
+            ("PATCH", "/api/v1/models/m/versions/1", {"name": LONG}, "name"),
+            ("PATCH", "/api/v1/experiments/1", {"labels": [LONG]}, "labels[]"),
+            ("POST", "/api/v1/task/logs", {"logs": [{**LINE, "agentId": LONG}]}, "logs.agentId"),
+            ("POST", "/api/v1/groups", {"name": LONG}, "name"),
+            (
+                *("POST", "/api/v1/allocations/a/acceleratorData"),
+                {"acceleratorData": {"nodeName": LONG}},
+                "acceleratorData.nodeName",
+            ),
+        )
     ),
 ]
 

@@ -219,7 +219,7 @@ async def test_with_roles_boards_of_hidden_projects_are_not_listed(
     [
         ({"scope": "workspace"}, "it must be one of private, project"),
         ({"text": "x" * 262_145}, "text has 262145 bytes"),
-        ({"panels": ["x" * 262_144]}, "panels has 262148 bytes"),
+        ({"panels": [{"a": "x" * 262_138}]}, "panels has 262148 bytes"),
     ],
 )
 async def test_boards_are_bounded(admin: Client, changes: dict[str, Any], text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -198,7 +199,7 @@ async def _ids(conn: Conn, ids: Sequence[int], names: Sequence[str]) -> list[int
     Raises:
         NotFound: some do not exist. InvalidArgument: one is named twice.
     """
-    twice = [item for item in (*ids, *names) if (*ids, *names).count(item) > 1]
+    twice = [item for item, count in Counter[int | str]((*ids, *names)).items() if count > 1]
     if twice:
         raise InvalidArgument(f"workspace {twice[0]} is named twice: name it once")
     named = await rows.find_workspace_ids(conn, names)

@@ -8,7 +8,7 @@ from typing import Any
 
 from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
-from determined_wire.bounds import BOUNDS, Bound, bound_of
+from determined_wire.bounds import TEXT, Bound, bound_of, text_bound_of
 from determined_wire.proto import Message
 
 Check = Callable[[Any, str, int], None]
@@ -67,13 +67,20 @@ def _checks(cls: type[Message]) -> Checks:
 
 def _bound(cls: type[Message], field: FieldShape) -> Bound | None:
     is_free = field.kind in FREE_FORM
+    if _is_text(field):
+        return text_bound_of(cls.__name__, field.name)
     if not is_free and not field.container:
-        return BOUNDS.get(f"{cls.__name__}.{field.name}")
+        return None
     return bound_of(cls.__name__, field.name, is_free=is_free)
 
 
 def _is_text(field: FieldShape) -> bool:
     return field.kind in TEXTS and not field.container
+
+
+def _has_texts(field: FieldShape) -> bool:
+    """Whether a value is a list or map of texts; a list without a shape may be one of labels."""
+    return bool(field.container) if field.kind in TEXTS else field.kind == "google.ListValue"
 
 
 def _fewest_bytes(
@@ -84,6 +91,8 @@ def _fewest_bytes(
     found = []
     if own is not None:  # a value has one byte at least, and a comma before the next
         found.append(own.items if _is_text(field) else 2 * own.items - 1)
+    if _has_texts(field):
+        found.append(TEXT.items)
     if field.kind == "message" and field.target not in above:
         for inner in shape_of(field.target).fields:
             fewest = _fewest_bytes(field.target, inner, (*above, cls))
@@ -96,6 +105,7 @@ def _check(cls: type[Message], field: FieldShape) -> Check:
     bound = _bound(cls, field)
     is_free = field.kind in FREE_FORM
     what = "characters" if _is_text(field) else "values"
+    has_texts = _has_texts(field)
     is_deep = field.kind == "message" and any(
         _fewest_bytes(field.target, inner, (cls,)) is not None
         for inner in shape_of(field.target).fields
@@ -107,6 +117,10 @@ def _check(cls: type[Message], field: FieldShape) -> Check:
             count = _count(value, bound.items) if is_free else len(value)
             if count > bound.items:
                 raise refuse(name, count, bound, what)
+        if has_texts:
+            for text in (*value, *value.values()) if isinstance(value, Mapping) else value:
+                if isinstance(text, str) and len(text) > TEXT.items:
+                    raise refuse(f"{name}[]", len(text), TEXT, "characters")
         if is_deep:
             due = [(inner, each) for inner, each, least in _checks(field.target) if size >= least]
             for item in _items(field, value) if due else ():
