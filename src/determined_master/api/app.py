@@ -368,6 +368,7 @@ class Api:
                 return
             caller = await self._plain_caller(target, http)
             call = Call(caller, http, _parameters(target, match.values))
+            await self._check_roles(caller, target, None, call.parameters)
             await target.handler(call, socket, *target.given)
         except DetError as error:
             await _refuse_socket(scope, send, *_plain_status(error))

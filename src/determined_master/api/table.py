@@ -56,6 +56,7 @@ from determined_master.api.tasks import (
     shells,
     tasks,
     tensorboards,
+    terminals,
 )
 from determined_master.api.ui import agent_history as ui_agent_history
 from determined_master.api.ui import attempts as ui_attempts
@@ -134,6 +135,7 @@ MODULES = (
     notebooks,
     shares,
     shells,
+    terminals,
     tensorboards,
     config_policies,
     models,

@@ -30,6 +30,7 @@ from determined_master.services.tasks.generic_lists import GenericLists
 from determined_master.services.tasks.service import Tasks
 from determined_master.services.tasks.service_access import ServiceAccess
 from determined_master.services.tasks.tensorboards import Tensorboards
+from determined_master.services.tasks.terminals import Terminals
 from determined_master.services.updates.live.hub import ClusterFacts, LiveUpdates
 from determined_master.services.webhooks.service import Webhooks
 from determined_master.services.workspaces.links import Links
@@ -91,6 +92,7 @@ class RunningServices:
         self.proxies = work.proxies
         self.shares = work.shares
         self.access = ServiceAccess(work.proxies, guard, self.tasks, work.shares)
+        self.terminals = Terminals(work.interactive, work.proxies, self.access)
         self.logs = base.logs
         self.retention = work.retention
         self.control = TaskControl(

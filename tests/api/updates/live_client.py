@@ -17,7 +17,9 @@ DEADLINE_S = 60
 class LiveSocket:
     """One WebSocket."""
 
-    def __init__(self, api: Api, token: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, api: Api, token: str, headers: Mapping[str, str] | None = None, path: str = PATH
+    ) -> None:
         self._to_server: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._to_client: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._to_server.put_nowait({"type": "websocket.connect"})
@@ -29,8 +31,8 @@ class LiveSocket:
         sent |= headers or {}
         scope = {
             "type": "websocket",
-            "path": PATH,
-            "raw_path": PATH.encode(),
+            "path": path,
+            "raw_path": path.encode(),
             "query_string": b"",
             "headers": [(n.encode(), v.encode()) for n, v in sent.items()],
             "client": ("127.0.0.1", 1),

@@ -47,14 +47,14 @@ async def dial(
             raise BadGateway(_untrusted(target, error)) from error
         except (ssl.SSLError, ConnectionError) as error:
             if isinstance(error, ConnectionRefusedError):
-                raise BadGateway(_silent(target, error)) from error
+                raise BadGateway(unanswered(target, error)) from error
             await asyncio.sleep(pause_s)
         except OSError as error:
-            raise BadGateway(_silent(target, error)) from error
+            raise BadGateway(unanswered(target, error)) from error
     try:
         return await _connect(target, context, forward)
     except OSError as error:
-        raise BadGateway(_silent(target, error)) from error
+        raise BadGateway(unanswered(target, error)) from error
 
 
 class Upstream:
@@ -209,7 +209,8 @@ async def _connect(
     return Upstream(reader, writer, target)
 
 
-def _silent(target: ServiceTarget, error: OSError) -> str:
+def unanswered(target: ServiceTarget, error: OSError) -> str:
+    """The text of an error for a service that does not answer."""
     why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
     return (
         f"{target.where} does not answer ({why}): see whether the task listens at that port, on "
