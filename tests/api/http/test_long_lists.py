@@ -13,8 +13,10 @@ from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
 from determined_master import entropy
 from determined_master.api.experiments.trials import TRIALS_AT_ONCE
-from determined_master.api.http.long_lists import written
+from determined_master.api.http import long_lists
+from determined_master.api.http.long_lists import FIRST, written
 from determined_master.api.http.protojson import encode, ready
+from determined_master.domain.errors import InvalidArgument
 from determined_master.store.db import Database
 from determined_wire.rest.experiments import (
     GetExperimentTrialsRequestSortBy,
@@ -38,12 +40,36 @@ async def test_a_long_list_lets_others_run_between_its_parts() -> None:
         return [Trial(id=i) if i < 6 else ready(Trial, b'{"id":%d}' % i) for i in ids if i != 4]
 
     running = asyncio.create_task(others())
-    made = await written(Trial, range(1, 8), 3, some)
+    made = await written(Trial, range(1, FIRST + 4), 200, some)
     running.cancel()
-    assert [list(ids) for ids in asked] == [[1, 2, 3], [4, 5, 6], [7]]
-    assert {1, 2} <= set(turns), "nobody had a turn between two parts"
+    assert [list(ids) for ids in asked] == [[*range(1, FIRST + 1)], [9, 10, 11]]
+    assert 1 in turns, "nobody had a turn between two parts"
     text = msgspec.json.decode(encode(GetExperimentTrialsResponse(trials=made, pagination=None)))
-    assert [trial["id"] for trial in text["trials"]] == [1, 2, 3, 5, 6, 7]
+    assert [trial["id"] for trial in text["trials"]] == [1, 2, 3, *range(5, FIRST + 4)]
+
+
+async def test_the_size_of_items_decides_how_many_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def counts(size: int) -> list[int]:
+        asked: list[int] = []
+
+        async def some(ids: Sequence[int]) -> list[Trial]:
+            asked.append(len(ids))
+            return [ready(Trial, b'{"x":"%b"}' % (b"a" * size)) for _ in ids]
+
+        await written(Trial, range(FIRST + TRIALS_AT_ONCE + 1), TRIALS_AT_ONCE, some)
+        return asked
+
+    assert await counts(10) == [FIRST, TRIALS_AT_ONCE, 1]
+    large = await counts(long_lists.PART_BYTES)
+    assert large == [FIRST, *[1] * (TRIALS_AT_ONCE + 1)]
+    monkeypatch.setattr(long_lists, "MAX_BYTES", FIRST * long_lists.PART_BYTES)
+    refusal = (
+        f"the first {FIRST} of {FIRST + TRIALS_AT_ONCE + 1} items have .* with limit and offset"
+    )
+    with pytest.raises(InvalidArgument, match=refusal):
+        await counts(long_lists.PART_BYTES)
 
 
 async def listed(client: Client, path: str, name: str = "trials") -> list[dict[str, Any]]:
@@ -90,7 +116,7 @@ async def test_trials_come_in_the_order_that_is_asked_for(admin: Client, pool: D
 @pytest.mark.slow
 async def test_a_list_of_several_parts_is_whole(admin: Client, pool: Database) -> None:
     experiment = await add_experiment(pool, 1)
-    count = 2 * TRIALS_AT_ONCE + 1
+    count = FIRST + TRIALS_AT_ONCE + 1
     ids = [await add_trial(pool, experiment) for _ in range(count)]
     every = await listed(admin, f"experiments/{experiment}/trials?limit=-1")
     assert [t["id"] for t in every] == ids

@@ -1,6 +1,7 @@
 """Lists of any length in an answer, read and written some items at a time.
 
-Made in one piece, ten thousand trials held the event loop for a quarter of a second.
+Made in one piece, ten thousand trials held the event loop for a quarter of a second; so did 25
+checkpoints of 100,000 files each. So the size of the first items decides how many follow at once.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ from typing import TypeVar
 import msgspec
 
 from determined_master.api.http.protojson import encode, ready
+from determined_master.domain.errors import InvalidArgument
 from determined_wire.proto import Message
 
 K = TypeVar("K")
 M = TypeVar("M", bound=Message)
+
+
+FIRST = 8
+"""Items that are read before their size is known."""
+PART_BYTES = 256 * 1024
+"""Of JSON that are made before others get their turn: some milliseconds."""
+MAX_BYTES = 256 * 1024 * 1024
+"""Of JSON in one list, which is in memory as a whole."""
 
 
 async def written(
@@ -32,13 +42,30 @@ async def written(
     Args:
         cls: the class of the items.
         keys: by what `items` finds them.
-        at_once: how many are made before others get their turn; their cost decides.
+        at_once: how many small ones are made before others get their turn.
         items: reads some of them; `ready` ones stay unchanged.
+
+    Raises:
+        InvalidArgument: they have more bytes than an answer may have.
     """
     shown: list[M] = []
-    for start in range(0, len(keys), at_once):
+    size = start = since = 0
+    count = min(FIRST, at_once)
+    while start < len(keys):
         if start:
             await asyncio.sleep(0)  # reading need not wait, then nobody else has had a turn
-        found = await items(keys[start : start + at_once])
-        shown += [i if isinstance(i, msgspec.Raw) else ready(cls, encode(i)) for i in found]
+        for item in await items(keys[start : start + count]):
+            text = bytes(item) if isinstance(item, msgspec.Raw) else encode(item)
+            size += len(text)
+            shown.append(ready(cls, text))
+            if size - since > PART_BYTES:
+                since = size
+                await asyncio.sleep(0)
+        start = min(start + count, len(keys))
+        if size > MAX_BYTES and start < len(keys):
+            raise InvalidArgument(
+                f"the first {start} of {len(keys)} items have {size} bytes, an answer has at most "
+                f"{MAX_BYTES}: ask for fewer at once, with limit and offset"
+            )
+        count = min(at_once, max(1, PART_BYTES * start // max(1, size)))
     return shown
