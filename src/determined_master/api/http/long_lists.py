@@ -14,6 +14,7 @@ import msgspec
 
 from determined_master.api.http.protojson import encode, ready
 from determined_master.domain.errors import InvalidArgument
+from determined_master.services.broken_rows import sound_rows
 from determined_wire.proto import Message
 
 K = TypeVar("K")
@@ -36,8 +37,8 @@ async def written(
 ) -> list[M]:
     """The items of these keys as JSON, for a list of the answer.
 
-    Each part is read separately, so an item that is deleted in between may be missing. The order
-    is that of the keys.
+    Each part is read separately, so an item that is deleted in between may be missing, as is one
+    whose stored data cannot be shown. The order is that of the keys.
 
     Args:
         cls: the class of the items.
@@ -48,19 +49,27 @@ async def written(
     Raises:
         InvalidArgument: they have more bytes than an answer may have.
     """
+
+    async def texts(some: Sequence[K]) -> list[bytes]:
+        made: list[bytes] = []
+        since = 0
+        for item in await items(some):
+            made.append(bytes(item) if isinstance(item, msgspec.Raw) else encode(item))
+            since += len(made[-1])
+            if since > PART_BYTES:
+                since = 0
+                await asyncio.sleep(0)
+        return made
+
     shown: list[M] = []
-    size = start = since = 0
+    size = start = 0
     count = min(FIRST, at_once)
     while start < len(keys):
         if start:
             await asyncio.sleep(0)  # reading need not wait, then nobody else has had a turn
-        for item in await items(keys[start : start + count]):
-            text = bytes(item) if isinstance(item, msgspec.Raw) else encode(item)
+        for text in await sound_rows(keys[start : start + count], texts):
             size += len(text)
             shown.append(ready(cls, text))
-            if size - since > PART_BYTES:
-                since = size
-                await asyncio.sleep(0)
         start = min(start + count, len(keys))
         if size > MAX_BYTES and start < len(keys):
             raise InvalidArgument(

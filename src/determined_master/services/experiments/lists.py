@@ -11,6 +11,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
 from determined_master.services.answer_cache import AnswerCache, CacheBudget
+from determined_master.services.broken_rows import may_be_of_row, sound_rows
 from determined_master.store.experiments import experiments as rows
 from determined_master.store.experiments import lists
 
@@ -62,12 +63,17 @@ class ExperimentLists:
         seen = access.visible(caller, "experiment")
         wanted = msgspec.structs.replace(wanted, workspace_ids=seen)
         async with self._db.acquire() as conn:
-            found = await lists.find_first_page(conn, wanted)
-            if found is not None:
-                listed, page = found
-                return ExperimentList(await self._rendered_items(conn, listed, render), page)
+            try:
+                first = await lists.find_first_page(conn, wanted)
+                if first is not None:
+                    listed, page = first
+                    return ExperimentList(await self._rendered_items(conn, listed, render), page)
+            except Exception as error:
+                if not may_be_of_row(error):
+                    raise
             ids, page = await lists.find_page(conn, wanted)
-            return ExperimentList(await self.items(conn, ids, render), page)
+            items = await sound_rows(ids, lambda some: self.items(conn, some, render))
+            return ExperimentList(items, page)
 
     async def items(
         self,

@@ -15,6 +15,7 @@ from determined_master.domain.listing.paging import Page
 from determined_master.domain.states import shown_state
 from determined_master.records.experiments import ListedRun, RunRow
 from determined_master.services.answer_cache import AnswerCache, CacheBudget
+from determined_master.services.broken_rows import may_be_of_row
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.experiments.run_groups import find_groups
 from determined_master.store.listing.page import ListQuery, find_page
@@ -98,11 +99,15 @@ class Runs:
         access.may(caller, "read", "experiment")
         wanted = search.parsed("run", access.visible(caller, "experiment"))
         async with self._db.acquire() as conn:
-            first = await rows.find_first_page(conn, wanted)
-            if first is not None:
-                listed, page = first
-                shown = await self._render(conn, listed, render)
-                return FoundRuns([row.id for row in listed], page, shown)
+            try:
+                first = await rows.find_first_page(conn, wanted)
+                if first is not None:
+                    listed, page = first
+                    shown = await self._render(conn, listed, render)
+                    return FoundRuns([row.id for row in listed], page, shown)
+            except Exception as error:
+                if not may_be_of_row(error):
+                    raise
             return FoundRuns(*await find_page(conn, rows.RUNS, wanted))
 
     async def list_some(self, ids: Sequence[int], render: Render) -> list[RenderedRun]:

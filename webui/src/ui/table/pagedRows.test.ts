@@ -49,6 +49,13 @@ describe("rows in pages", () => {
     expect(offsets(fetch)).toEqual([0]);
   });
 
+  it("ends with the last row where the master left one out", async () => {
+    const rows = new PagedRows<Row>(() => Promise.resolve({ rows: [{ id: 1 }, { id: 3 }], total: 3 }), (row) => row.id);
+    rows.ensure(0, 30);
+    await vi.waitFor(() => expect(rows.total).toBe(2));
+    expect(rows.rowAt(1)).toEqual({ id: 3 });
+  });
+
   it("aborts pages that were scrolled past", async () => {
     const { rows, waiting, settle } = fake(100_000);
     rows.ensure(0, 10);

@@ -163,7 +163,10 @@ export class PagedRows<R> implements RowSource<R> {
 
   private store(number: number, { rows, total }: PageAnswer<R>): void {
     const isFirst = this.total === undefined;
-    this.total = total;
+    // The master leaves out rows that it cannot show; the last page then ends earlier.
+    const offset = number * PAGE_ROWS;
+    const isLast = rows.length > 0 && total <= offset + PAGE_ROWS;
+    this.total = isLast ? offset + rows.length : total;
     this.error = undefined;
     this.readAt = Date.now();
     this.pages.delete(number);
