@@ -115,10 +115,24 @@ def test_the_address_holds_the_view_and_back_undoes(site: Site, place: Place, vi
     expect_rows(page, found)
 
 
+def test_a_list_begins_with_metrics_and_varying_hyperparameters(
+    site: Site, place: Place, admin: Any
+) -> None:
+    page = admin.goto(f"/projects/{place.project}/runs")
+    expect_rows(page, [run["id"] for run in listed(site.cluster, place, "", "id=desc")])
+    shown = columns(page)
+    assert {"validation.epochs.last", "hp.lr"} <= set(shown)
+    assert "validation.loss.last" not in shown, "the searcher's metric has its own column"
+    assert "cols" not in page.url
+    ask(page, "hp.lr=0.1")
+    expect(grid(page).locator("[data-column='hp.lr']")).to_have_count(0)
+
+
 def test_a_row_is_looked_at_without_leaving_the_list(site: Site, place: Place, admin: Any) -> None:
     page = admin.goto(f"/projects/{place.project}/runs")
-    newest, second = [run["id"] for run in listed(site.cluster, place, "", "id=desc")][:2]
-    grid(page).focus()
+    ids = [run["id"] for run in listed(site.cluster, place, "", "id=desc")]
+    newest, second = ids[:2]
+    expect_rows(page, ids)
     page.keyboard.press("j")
     page.keyboard.press("Space")
     expect(page.get_by_role("complementary", name=f"Trial {newest}")).to_be_visible()

@@ -45,6 +45,7 @@ import styles from "./Runs.module.css";
 import { fetchItems, narrowed, ofSearch, useLiveItems } from "./source";
 import { boardSources, mayOpenBoard, startEntries } from "./starts";
 import { ICONS, useActions } from "./useActions";
+import { useVaryingColumns } from "./varying";
 import { ViewsMenu } from "./ViewsMenu";
 
 const Peek = later(async () => ({ default: (await import("./Peek")).Peek }));
@@ -101,7 +102,8 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
     [compiled, experimentId],
   );
   const sort = wireSort(state.sort);
-  const key = JSON.stringify([table, projectId, filter, sort]);
+  const listKey = JSON.stringify([table, projectId, filter]);
+  const key = `${listKey} ${sort}`;
   const fetch = useCallback(
     (offset: number, limit: number, signal: AbortSignal) => fetchItems({ table, projectId, filter, sort }, offset, limit, signal),
     [table, projectId, filter, sort],
@@ -113,7 +115,10 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
   const ranges = useMetricRanges(projectId, hasHeat);
   const baseline = useBaseline(table, projectId, state.baseline);
   const columns = useMemo(() => columnsOf(table, known, { userName, ranges, baseline: baseline ?? undefined, isGrouped: table === "run" && state.group !== "" }), [table, known, users, ranges, baseline, state.group]); // eslint-disable-line react-hooks/exhaustive-deps
-  const grouped = useGroupedTable({ list, state, change, columns, fields, userName });
+  const varying = useVaryingColumns(listKey, wanted.loaded(), known, state, pageBase.columns);
+  const { own } = varying;
+  const shown = varying.state;
+  const grouped = useGroupedTable({ list, state: shown, change: (part) => change(own(part)), columns, fields, userName });
   const live = useLiveItems(list, grouped.rows ?? wanted, grouped.rows !== undefined);
   useSource(rows);
   const cause = useCauseColumn(table, (grouped.rows ?? wanted).loaded());
@@ -169,12 +174,12 @@ function Listing({ table, projectId, workspaceId, experimentId, columns: known, 
             onChoose={(next) => setParams(next ? { view: String(next.id) } : defaultView(views.views) ? { view: "0" } : {})}
           />
           {table === "run" && <GroupSelect fields={fields} value={state.group} onValue={(group) => change({ group, open: [], at: 0, peek: "" })} />}
-          <ColumnPicker columns={columns} state={state} onState={change} onReset={() => change({ columns: base.columns, pinned: base.pinned, widths: base.widths })} />
+          <ColumnPicker columns={columns} state={shown} onState={(next) => change(own(next))} onReset={() => change({ columns: base.columns, pinned: base.pinned, widths: base.widths })} />
           <Button look={hasHeat ? "normal" : "quiet"} aria-pressed={hasHeat} onClick={() => setHeat(!hasHeat)}>
             Heat map
           </Button>
           <LastWeek query={state.query} onQuery={setQuery} />
-          <CsvButton name={words} read={() => listCsv(list, { columns: shownColumns(columns, state.columns), userName })} />
+          <CsvButton name={words} read={() => listCsv(list, { columns: shownColumns(columns, shown.columns), userName })} />
         </div>
       </div>
       <div className={styles.status}>

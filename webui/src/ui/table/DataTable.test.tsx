@@ -75,6 +75,26 @@ describe("the table", () => {
     expect(screen.getByRole("status").textContent).toBe("");
   });
 
+  it("takes the keys of its page while nothing has the focus", () => {
+    const onPeek = vi.fn();
+    render(
+      <>
+        <h1 tabIndex={-1}>Things</h1>
+        <input aria-label="Name" />
+        <DataTable label="Things" fill columns={columns} rows={rows} rowKey={keyOf} onPeek={onPeek} />
+      </>,
+    );
+    fireEvent.keyDown(screen.getByRole("textbox"), { key: " " });
+    expect(onPeek).not.toHaveBeenCalled();
+    fireEvent.keyDown(screen.getByRole("heading"), { key: " " });
+    expect(onPeek).toHaveBeenLastCalledWith(rows[0], 0);
+    expect(document.activeElement).toBe(screen.getByRole("grid"));
+    (document.activeElement as HTMLElement).blur();
+    fireEvent.keyDown(document.body, { key: "j" });
+    fireEvent.keyDown(screen.getByRole("grid"), { key: " " });
+    expect(onPeek).toHaveBeenLastCalledWith(rows[1], 1);
+  });
+
   it("keeps the active row when the rows before it go away", () => {
     const { rerender } = render(<DataTable label="Things" columns={columns} rows={rows} rowKey={keyOf} />);
     const grid = screen.getByRole("grid");

@@ -17,7 +17,7 @@
  *
  * `columns` is a constant or comes from `useMemo`: a new array draws all cells again. `rows`
  * undefined draws a skeleton. The table is as high as its rows, at most `fit` of them (20);
- * `fill` takes the height that the page leaves (`<Page flush>`).
+ * `fill` takes the height that the page leaves (`<Page flush>`), and the keys of the page.
  *
  * A long list passes `source` (`usePagedRows`) in place of `rows`; such a source sorts on the master.
  * `state` and `onState` hold sort, order, pins and widths outside (URL, views); without them the
@@ -39,7 +39,7 @@ import { MenuAt, type OpenMenu } from "./MenuAt";
 import { Row } from "./Rows";
 import { countOf, isSelected, NOTHING, selectAll } from "./selection";
 import type { Column, Key, RowSource, Selection } from "./types";
-import { onGridKey } from "./useGridKeys";
+import { onGridKey, usePageKeys } from "./useGridKeys";
 import { defaultState, HEAD_HEIGHT, useLayout } from "./useLayout";
 import { useRowActs } from "./useRowActs";
 import { useRowHeight } from "./useRowHeight";
@@ -118,6 +118,7 @@ export function DataTable<R>(props: DataTableProps<R>) {
     openMenu: (row, at) => rowMenu && setMenu({ items: rowMenu(row), at }),
     rowElement: (index) => document.getElementById(`${id}-${index}`),
   });
+  usePageKeys(scroll, fill);
   const refocus = () => {
     const opener = menu?.opener;
     (opener?.isConnected ? opener : scroll.current)?.focus({ preventScroll: true });

@@ -1,5 +1,5 @@
 /** The keys of a table: j k and arrows, x, Shift+x, Enter, Space, Escape, `.`. */
-import type { KeyboardEvent } from "react";
+import { useEffect, type KeyboardEvent, type RefObject } from "react";
 
 export interface GridKeys {
   total: number;
@@ -64,18 +64,48 @@ function actOf(event: KeyboardEvent, keys: GridKeys): (() => unknown) | undefine
     case "Escape":
       return () => keys.escape();
   }
-  if (active < 0) return undefined;
-  switch (event.key) {
+  return total > 0 ? actOnRow(event.key, keys) : undefined;
+}
+
+/** Before a row is active, the first one is meant; only Enter would leave the page for it. */
+function actOnRow(key: string, keys: GridKeys): (() => unknown) | undefined {
+  const { active, peek, menu } = keys;
+  const on = (act: (index: number) => void) => () => {
+    if (active < 0) keys.go(0);
+    act(Math.max(active, 0));
+  };
+  switch (key) {
     case "x":
-      return () => keys.toggle(active, false);
+      return on((index) => keys.toggle(index, false));
     case "X":
-      return () => keys.toggle(active, true);
+      return on((index) => keys.toggle(index, true));
     case "Enter":
-      return () => keys.open(active);
+      return active < 0 ? undefined : on(keys.open);
     case " ":
-      return () => (keys.peek ? keys.peek(active) : keys.toggle(active, false));
+      return on(peek ?? ((index) => keys.toggle(index, false)));
     case ".":
-      return keys.menu && (() => keys.menu?.(active));
+      return menu && on(menu);
   }
   return undefined;
+}
+
+const PAGE_KEYS: ReadonlySet<string> = new Set(["j", "k", "x", " ", "."]);
+
+/** While nothing on the page has the focus, these keys go to its table, which then has it. */
+export function usePageKeys(grid: RefObject<HTMLElement | null>, isOfPage: boolean): void {
+  useEffect(() => {
+    if (!isOfPage) return undefined;
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      const isFree = target === document.body || target.matches("main, h1");
+      if (!isFree || !PAGE_KEYS.has(event.key) || event.defaultPrevented) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      grid.current?.focus({ preventScroll: true });
+      const { key, shiftKey } = event;
+      const isTaken = !grid.current?.dispatchEvent(new globalThis.KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
+      if (isTaken) event.preventDefault();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [grid, isOfPage]);
 }
