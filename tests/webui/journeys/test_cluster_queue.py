@@ -114,7 +114,8 @@ def test_a_job_says_why_it_waits(queue: Place, admin: Any) -> None:
         )
     )
     assert (facts["Needs"], facts["Free now"]) == ("2 slots", "0 slots")
-    assert facts["Requests ahead of it"] == str(why["waits"]["aheadCount"])
+    count = why["waits"]["aheadCount"]
+    assert facts["Ahead of it"] == f"{count} request{'' if count == 1 else 's'}"
     [first] = why["waits"]["next"]
     link = dialog.get_by_role("link", name=first["name"])
     expect(link).to_have_attribute("href", re.compile(f"/trials/{first['trialId']}/overview$"))

@@ -24,7 +24,7 @@ export function experimentQuery(id: number) {
       const got = await answer(
         api.GET("/api/v1/experiments/{experiment_id}", { params: { path } }),
       );
-      return { experiment: got.experiment ?? {}, job: got.jobSummary };
+      return { experiment: got.experiment ?? {} };
     },
   });
 }

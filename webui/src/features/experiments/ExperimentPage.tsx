@@ -35,7 +35,7 @@ function Experiments({ id }: { id: number }) {
   const { isFlush, showsLastLine } = partsOf(useLocation().pathname);
   return (
     <PageQuery query={query} what={`experiment ${id}`} name={`Experiment ${id}`}>
-      {({ experiment, job }) => {
+      {({ experiment }) => {
         const isOne = !isSearch(experiment);
         const context: ExperimentContext = {
           experiment,
@@ -52,7 +52,7 @@ function Experiments({ id }: { id: number }) {
               <>
                 <StateBadge state={experiment.state} />
                 {experiment.archived && <StateBadge state="ended" label="Archived" />}
-                <HeaderFacts experiment={experiment} trials={trials} jobsAhead={job?.jobsAhead} />
+                <HeaderFacts experiment={experiment} trials={trials} />
               </>
             }
             actions={<ExperimentActions experiment={experiment} trials={trials} trial={context.trial} />}

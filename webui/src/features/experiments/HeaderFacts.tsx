@@ -10,11 +10,9 @@ import { Duration, Time } from "@/ui/text/Time";
 export function HeaderFacts({
   experiment,
   trials,
-  jobsAhead,
 }: {
   experiment: Experiment;
   trials: Trial[];
-  jobsAhead: number | undefined;
 }) {
   const finished = isFinished(experiment.state);
   const restarts = trials.reduce((sum, trial) => sum + (trial.restarts ?? 0), 0);
@@ -36,9 +34,7 @@ export function HeaderFacts({
         </span>
       ) : null}
       {isWaiting && (
-        <Link to={`/experiments/${experiment.id}/why`}>
-          {jobsAhead && jobsAhead > 0 ? `${plural(jobsAhead, "job")} ahead` : "Why does it wait?"}
-        </Link>
+        <Link to={`/experiments/${experiment.id}/why`}>Why does it wait?</Link>
       )}
       {restarts > 0 && <span>{plural(restarts, "restart")}</span>}
       {experiment.forkedFrom ? (

@@ -29,7 +29,7 @@ export function WhyView({ jobId }: { jobId: string | undefined }) {
                     ["Needs", plural(why.waits.needsSlots, "slot")],
                     ["Free now", plural(why.waits.freeSlots, "slot")],
                     ["Largest free block on one agent", plural(why.waits.largestHole, "slot")],
-                    ["Requests ahead of it", String(why.waits.aheadCount)],
+                    ["Ahead of it", plural(why.waits.aheadCount, "request")],
                     ["Pool", <Link key="pool" to={`/resourcepool/${encodeURIComponent(why.resourcePool)}`}>{why.resourcePool}</Link>],
                   ]}
                 />

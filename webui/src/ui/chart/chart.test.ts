@@ -6,6 +6,7 @@ import { makeScale } from "./math/scales";
 import { spokenPoint, summaryOf } from "./math/summary";
 import { traceOf, withGaps, type Trace } from "./math/trace";
 import { DASHES, hueOf, stylesOf } from "./palette";
+import { drawScene } from "./plot/draw";
 import { edgeMarks, extremeColumns, extremesPath, linePath, toY, type Frame } from "./plot/paths";
 import { Pieces, SvgPen } from "./plot/pen";
 import { ChartSync } from "./sync";
@@ -113,6 +114,20 @@ describe("paths", () => {
     vi.unstubAllGlobals();
     const ends = strokes.map((calls) => calls.map(([kind, x]) => `${kind}${x}`).join(" "));
     expect(ends).toEqual(["M0 L1 L2 L3 L4", "M4 L5 L6 M8 L9"]);
+  });
+
+  it("mark the best checkpoint whole where it lies at an edge, and not beyond the range", () => {
+    const ink = { theme: "light" as const, text: "#000", hint: "#000", line: "#000", strong: "#000", muted: "#000", ground: "#fff", accent: "#000", family: "sans" };
+    const diamonds = (x: number) => {
+      const pen = new SvgPen(100, 100, "sans");
+      const marks = [{ kind: "best" as const, x, label: "best checkpoint", seriesId: "a" }];
+      drawScene(pen, FRAME, { traces: [trace("a", [0, 50, 100], [5, 5, 5])], marks, bands: false, clipped: false }, ink);
+      const svg = new DOMParser().parseFromString(pen.toString(), "image/svg+xml");
+      return [...svg.querySelectorAll("path[fill='#fff']")].map((path) => path.closest("[clip-path]") === null);
+    };
+    expect(diamonds(100)).toEqual([true]);
+    expect(diamonds(50)).toEqual([true]);
+    expect(diamonds(150)).toEqual([]);
   });
 
   it("are text without markup in SVG", () => {

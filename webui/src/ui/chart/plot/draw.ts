@@ -17,6 +17,8 @@ export interface Scene {
 /** Bands are drawn for few series only: more of them hide each other. */
 const MAX_BANDS = 12;
 const DOTS_UP_TO = 40;
+/** Pixels by which a rounded place may lie outside of the frame. */
+const EDGE = 1;
 
 export function drawScene(pen: Pen, frame: Frame, scene: Scene, ink: Ink): void {
   const { marks } = scene;
@@ -32,8 +34,14 @@ export function drawScene(pen: Pen, frame: Frame, scene: Scene, ink: Ink): void 
       if (scene.bands && isCrowded && trace.low && !trace.raw) drawExtremes(pen, frame, trace);
       else drawLine(pen, frame, trace, trace.y, 1);
     for (const trace of traces) drawEdges(pen, frame, trace, scene.clipped);
-    for (const mark of marks) if (mark.kind !== "pause") drawMark(pen, frame, mark, traces, ink);
+    for (const mark of marks) if (!isOfCheckpoint(mark) && mark.kind !== "pause") drawLineMark(pen, frame, mark, ink);
   });
+  // A diamond at the edge of the range stands out of the frame, whole.
+  for (const mark of marks) if (isOfCheckpoint(mark)) drawDiamond(pen, frame, mark, traces, ink);
+}
+
+function isOfCheckpoint({ kind }: Mark): boolean {
+  return kind === "best" || kind === "checkpoint";
 }
 
 function drawLine(pen: Pen, frame: Frame, trace: Trace, y: Float64Array, alpha: number): void {
@@ -77,20 +85,23 @@ function drawPause(pen: Pen, frame: Frame, mark: Mark, ink: Ink): void {
   pen.fill((sink) => polygon(sink, [[from, frame.top], [to, frame.top], [to, bottom], [from, bottom]]), ink.line, 0.5);
 }
 
-function drawMark(pen: Pen, frame: Frame, mark: Mark, traces: readonly Trace[], ink: Ink): void {
+function drawDiamond(pen: Pen, frame: Frame, mark: Mark, traces: readonly Trace[], ink: Ink): void {
   const trace = traces.find((each) => each.id === mark.seriesId);
   const px = toX(frame, mark.x);
-  if (mark.kind === "best" || mark.kind === "checkpoint") {
-    const y = trace ? (trace.y[nearestIndex(trace.x, mark.x)] ?? NaN) : NaN;
-    const py = Number.isNaN(y) ? frame.top + frame.height - 8 : toY(frame, y);
-    const best = mark.kind === "best";
-    const colour = trace?.colour ?? ink.hint;
-    const size = best ? 6 : 4;
-    const corners: Corner[] = [[px, py - size], [px + size, py], [px, py + size], [px - size, py]];
-    pen.fill((sink) => polygon(sink, corners), best ? ink.ground : colour);
-    pen.stroke((sink) => polygon(sink, corners), { colour, width: 2 });
-    return;
-  }
+  const y = trace ? (trace.y[nearestIndex(trace.x, mark.x)] ?? NaN) : NaN;
+  const bottom = frame.top + frame.height;
+  const py = Number.isNaN(y) ? bottom - 8 : toY(frame, y);
+  if (px < frame.left - EDGE || px > frame.left + frame.width + EDGE || py < frame.top - EDGE || py > bottom + EDGE) return;
+  const best = mark.kind === "best";
+  const colour = trace?.colour ?? ink.hint;
+  const size = best ? 6 : 4;
+  const corners: Corner[] = [[px, py - size], [px + size, py], [px, py + size], [px - size, py]];
+  pen.fill((sink) => polygon(sink, corners), best ? ink.ground : colour);
+  pen.stroke((sink) => polygon(sink, corners), { colour, width: 2 });
+}
+
+function drawLineMark(pen: Pen, frame: Frame, mark: Mark, ink: Ink): void {
+  const px = toX(frame, mark.x);
   pen.stroke(
     (sink) => {
       sink.moveTo(px, frame.top);
