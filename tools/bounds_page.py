@@ -8,12 +8,12 @@ from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_master.api.table import all_routes
 from determined_master.domain.allowances import ALLOWANCES
 from determined_master.domain.experiment.model_definition import MAX_BYTES
-from determined_master.domain.metrics.limits import MAX_NAME_BYTES, MAX_NAMES, MAX_VALUES
+from determined_master.domain.metrics.limits import MAX_NAME_BYTES, MAX_NAMES, MAX_TEXT, MAX_VALUES
 from determined_master.services.logs.incoming import MAX_LINE_CHARACTERS
 from determined_master.settings.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from determined_master.settings.yaml_text import MAX_VALUES as MAX_YAML_VALUES
 from determined_master.store.workspaces.project_columns import MAX_COLUMNS
-from determined_wire.bounds import BOUNDS, DEFAULT, FREE, TEXT
+from determined_wire.bounds import BOUNDS, DEFAULT, FREE, TEXT, Bound
 from determined_wire.proto import Message
 
 HEAD = """\
@@ -31,8 +31,8 @@ bound and what to do instead. One that is larger than its bytes is refused with 
 FIELDS = """
 ## Fields of requests
 Every other list and map of a request may have {default:,} items, and every other value without a
-shape of its own {free:,} values in all of its lists and objects. Every other text may have
-{text:,} characters.
+shape of its own {free:,} values in all of its lists and objects, with {characters:,} characters of
+keys and texts. Every other text may have {text:,} characters.
 
 | message | field | values, or characters of a text | instead |
 |---|---|---|---|
@@ -59,6 +59,7 @@ def bounds_page() -> str:
         ("values of a configuration in YAML", MAX_YAML_VALUES),
         ("levels of a configuration in YAML", MAX_DEPTH),
         ("values of a metric report", MAX_VALUES),
+        ("characters of texts in a metric report", MAX_TEXT),
         ("names of metrics of a trial", MAX_NAMES),
         ("bytes of the name of a metric or group", MAX_NAME_BYTES),
         ("columns and metric ranges of a project that are listed", MAX_COLUMNS),
@@ -68,21 +69,28 @@ def bounds_page() -> str:
         (
             HEAD,
             *(f"| {what} | {bound:,} |\n" for what, bound in rows),
-            FIELDS.format(default=DEFAULT.items, free=FREE.items, text=TEXT.items),
-            *(f"| `{m}` | `{f}` | {items:,} | {remedy} |\n" for m, f, items, remedy in _fields()),
+            FIELDS.format(
+                default=DEFAULT.items, free=FREE.items, characters=FREE.characters, text=TEXT.items
+            ),
+            *(
+                f"| `{m}` | `{f}` | {_size(bound)} | {bound.remedy} |\n"
+                for m, f, bound in _fields()
+            ),
             OWN,
             *(f"| {a.things} | {a.count:,} | {a.size_bytes:,} |\n" for a in ALLOWANCES),
         )
     )
 
 
-def _fields() -> list[tuple[str, str, int, str]]:
+def _size(bound: Bound) -> str:
+    texts = f" with {bound.characters:,} characters" if bound.characters != FREE.characters else ""
+    return f"{bound.items:,}{texts}"
+
+
+def _fields() -> list[tuple[str, str, Bound]]:
     """The rows of the table that requests have."""
     seen: set[type[Message]] = set()
     requests = [r.request for r in all_routes() if r.request is not None]
     found = [one for request in requests for one in fields_of(request, seen)]
-    return sorted(
-        (message, field, bound.items, bound.remedy)
-        for message, field, bound in found
-        if f"{message}.{field}" in BOUNDS
-    )
+    named = (one for one in found if f"{one[0]}.{one[1]}" in BOUNDS)
+    return sorted(named, key=lambda one: one[:2])

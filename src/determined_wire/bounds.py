@@ -23,6 +23,8 @@ class Bound(Struct, frozen=True):
 
     items: int
     remedy: str
+    characters: int = 256 * 1024
+    """Of all keys and texts in a free value."""
 
 
 DEFAULT = Bound(10_000, "send them in several requests")
@@ -37,10 +39,15 @@ _CONFIG = Bound(256 * 1024, "put data into files")
 _FILES = Bound(50_000, "leave files out with a .detignore file, or send an archive of them")
 _NOTES = Bound(64 * 1024, "store long texts in a file")
 _FILTER = Bound(256 * 1024, "filter by fewer values")
-_METRICS = Bound(250_000, "report fewer values, or aggregate them")
+_LARGEST_BODY = 128 * 1024 * 1024
+_METRICS = Bound(250_000, "report fewer values, or aggregate them", _LARGEST_BODY)
 """More than one report may have, which the master answers for each report of a batch alone."""
 
 BOUNDS: Mapping[str, Bound] = {
+    "AllocationAllGatherRequest.data": Bound(
+        10_000, "exchange large data between the ranks", _LARGEST_BODY
+    ),
+    "Checkpoint.metadata": Bound(10_000, "keep large data in the checkpoint's files", 1024 * 1024),
     **{
         f"{name}.filter": _FILTER
         for name in (
@@ -83,7 +90,7 @@ BOUNDS: Mapping[str, Bound] = {
     "PostModelVersionRequest.labels": Bound(1_000, "use fewer labels"),
     "PostProjectRequest.description": _NOTES,
     "PostUserSettingRequest.settings": Bound(1_000, "send them in several requests"),
-    "PostRunMetadataRequest.metadata": Bound(2_000, "store large data in a file"),
+    "PostRunMetadataRequest.metadata": Bound(2_000, "store large data in a file", 64 * 1024),
     "PutGlobalConfigPoliciesRequest.config_policies": _CONFIG,
     "PutWorkspaceConfigPoliciesRequest.config_policies": _CONFIG,
     "ReportTrialMetricsBatchRequest.reports": Bound(1_000, "send them in several requests"),

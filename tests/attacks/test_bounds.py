@@ -99,6 +99,48 @@ async def test_a_list_over_its_bound_is_refused_with_the_remedy(
     assert "are allowed in one request: " in refused.text
 
 
+@pytest.mark.parametrize(
+    ("path", "metadata", "characters"),
+    [
+        ("models", {"a": ["x" * FREE.characters]}, FREE.characters),
+        ("models", {"x" * FREE.characters: 1, "b": 1}, FREE.characters),
+        ("runs/1/metadata", {"a": "x" * 65_536}, 65_536),
+    ],
+)
+async def test_texts_in_a_free_value_have_so_many_characters_and_no_more(
+    world: World, path: str, metadata: Any, characters: int
+) -> None:
+    """Lists carry them: one run with 8 MB of metadata stood in each list of its project."""
+    refused = await world.clients["admin"]("POST", f"/api/v1/{path}", {"metadata": metadata})
+    assert refused.status == 400, refused.text[:300]
+    told = f"the field metadata has {characters + 1} characters, at most {characters} are"
+    assert told in refused.text
+
+
+async def test_a_list_of_trials_carries_no_large_values(world: World) -> None:
+    await scene.running(world)
+    admin, names = world.clients["admin"], world.names
+    path = f"/api/v1/trials/{names['trial_id']}/metrics"
+    report = {"trialRunId": 1, "stepsCompleted": 90}
+    refused = await admin(
+        "POST",
+        path,
+        {"group": "g", "metrics": {**report, "metrics": {"avgMetrics": {"a": "x" * 65_537}}}},
+    )
+    assert refused.status == 400
+    assert "65537 characters of text in one report: at most 65536" in refused.text
+    large = {"text": "x" * 65_000, "values": list(range(90_000)), "loss": 0.25}
+    sent = {"group": "g", "metrics": {**report, "metrics": {"avgMetrics": large}}}
+    assert (await admin("POST", path, sent)).status == 200
+
+    def is_counted(answer: Any) -> bool:
+        return "values" in answer["trial"]["summaryMetrics"].get("g", {})
+
+    await scene.until(admin, f"/api/v1/trials/{names['trial_id']}", is_counted)
+    runs = await admin("POST", "/api/v1/runs", {"limit": 100})
+    assert len(runs.body) < 64 * 1024
+
+
 async def test_every_bound_is_that_of_a_field_that_requests_have() -> None:
     from determined_master.api.http.protojson.bounded import fields_of
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from determined_master.domain.metrics.limits import MAX_DEPTH, MAX_NAMES, MAX_VALUES, find_problem
+from determined_master.domain.metrics.limits import (
+    MAX_DEPTH,
+    MAX_NAMES,
+    MAX_TEXT,
+    MAX_VALUES,
+    find_problem,
+)
 
 
 def nested(depth: int) -> Any:
@@ -25,6 +31,8 @@ def nested(depth: int) -> Any:
         {"n" * 1000: 1},
         {"é" * 500: 1},
         {"deep": nested(MAX_DEPTH)},
+        {"text": "x" * MAX_TEXT},
+        {"object": {f"{n:01000}": n for n in range(100)}},
         {"huge": 10**308, "low": -(10**308), "more": [10**308]},
     ],
 )
@@ -42,6 +50,8 @@ def test_values_within_the_limits_are_accepted(metrics: dict[str, Any]) -> None:
         ({"é" * 501: 1}, "has 1002 bytes: at most 1000"),
         ({"deep": nested(MAX_DEPTH + 1)}, "metric 'deep' is nested deeper than 50 levels"),
         ({"loss": 1, "huge": 10**400}, "metric 'huge' has a number beyond 1.8e308"),
+        ({"a": "x" * 40_000, "b": ["y" * 30_000]}, "70000 characters of text in one report: at"),
+        ({"a": {"k" * 70_000: 1}}, "70000 characters of text"),
         ({"low": -(10**309)}, "metric 'low' has a number beyond"),
         ({"gpu": {"0": [1, {"x": 10**309}]}}, "metric 'gpu' has a number beyond"),
     ],

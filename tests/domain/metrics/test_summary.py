@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from determined_master.domain.metrics.summary import Summary, add_report
+from determined_master.domain.metrics.summary import MAX_LAST, Summary, add_report
 
 
 def summary_of(*values: Any, before: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -51,6 +51,24 @@ def test_the_type_is_that_of_the_last_value() -> None:
 
 def test_a_metric_without_numbers_has_its_last_value_alone() -> None:
     assert summary_of("a", "b") == {"last": "b", "type": "string"}
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        "x" * (MAX_LAST + 1),
+        [0.5] * (MAX_LAST + 1),
+        {"k" * MAX_LAST: 1},
+        [["x" * MAX_LAST], 1],
+        {"a": [1] * MAX_LAST},
+    ],
+)
+def test_a_large_last_value_stays_in_its_report(large: Any) -> None:
+    figures = summary_of(large)
+    assert figures["last"] is None
+    assert figures["type"] in ("string", "array", "object")
+    assert summary_of(large, 2.0)["last"] == 2.0
+    assert summary_of(2.0, large)["sum"] == 2.0
 
 
 def test_a_metric_that_was_never_finite_has_no_figures_yet() -> None:

@@ -18,11 +18,14 @@ MAX_NAMES = 10_000
 MAX_NAME_BYTES = 1000
 """Of a metric, and of a group: lists index both together."""
 MAX_DEPTH = 50
+MAX_TEXT = 64 * 1024
+"""Characters of all texts in one report: pages and lists show its values."""
 
 LARGEST = int(sys.float_info.max)
 """No chart, mean or comparison can use a whole number beyond a double's range."""
 
 _CONTAINERS: frozenset[type] = frozenset({dict, list})
+_TEXTS: frozenset[type] = frozenset({str})
 _WHOLE: frozenset[type] = frozenset({int})
 
 
@@ -47,15 +50,27 @@ def find_problem(
     for name, value in _of(_WHOLE, sets):
         if not -LARGEST <= value <= LARGEST:
             return _too_large(name)
+    return _find_large(sets, count)
+
+
+def _find_large(sets: Sequence[Mapping[str, Any]], count: int) -> InvalidArgument | None:
+    """Why lists, objects and texts exceed a limit; `count` is the number of names."""
+    characters = sum(len(value) for _, value in _of(_TEXTS, sets))
     for name, value in _of(_CONTAINERS, sets):
-        found = _count(value, 1)
-        if found is None:
+        values = _count(value, 1)
+        if values is None:
             return InvalidArgument(
                 f"metric {name!r} is nested deeper than {MAX_DEPTH} levels: flatten it"
             )
         if _has_beyond(value):
             return _too_large(name)
-        count += found - 1
+        count += values - 1
+        characters += _characters(value)
+    if characters > MAX_TEXT:
+        return InvalidArgument(
+            f"{characters} characters of text in one report: at most {MAX_TEXT}, store long texts "
+            "as a file of a checkpoint"
+        )
     if count > MAX_VALUES:
         return InvalidArgument(
             f"{count} values in one report: at most {MAX_VALUES}, report fewer or aggregate them, "
@@ -101,6 +116,20 @@ def _count(value: Any, depth: int) -> int | None:
         else:
             total += 1
     return max(total, 1)
+
+
+def _characters(value: Any) -> int:
+    """Characters of the texts in a list or an object, and of keys longer than a name may be."""
+    size = 0
+    if type(value) is dict:
+        size = sum(len(key) for key in value if len(key) > MAX_NAME_BYTES)
+        value = value.values()
+    for item in value:
+        if type(item) is str:
+            size += len(item)
+        elif type(item) in _CONTAINERS:
+            size += _characters(item)
+    return size
 
 
 def _has_beyond(value: Any) -> bool:

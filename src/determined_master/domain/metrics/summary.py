@@ -6,7 +6,8 @@ last; other values have only last; each has the type of its last value. Not-a-nu
 infinities are the texts that stand for them in JSON.
 
 Count, sum, min, max and mean are those of the finite numbers, so that one NaN or text does not
-hide them. `others` counts the values that were none, since the first number.
+hide them. `others` counts the values that were none, since the first number. A large last value
+stays in its report alone: each list of trials carries the summaries.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ and a restarted run does not discard them."""
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}")
+
+MAX_LAST = 4096
+"""Characters and values of a last value, about: of a larger one, only the type is kept."""
 
 _PLAIN = (float, int)
 _MAX_FLOAT = sys.float_info.max
@@ -89,6 +93,20 @@ def kind_of(value: Any) -> str:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
+def _size(value: Any, most: int) -> int:
+    """Characters of keys and texts in a value, and its other values; no further than `most`."""
+    if isinstance(value, str):
+        return len(value)
+    if not isinstance(value, dict | list | tuple):
+        return 1
+    size = len(value)
+    for item in (*value, *value.values()) if isinstance(value, dict) else value:
+        size += _size(item, most - size)
+        if size > most:
+            break
+    return size
+
+
 def _add_plain(figures: dict[str, Any], value: float) -> bool:
     """Add a finite number to figures with a finite sum, in place: the common case.
 
@@ -118,7 +136,8 @@ def _with_value(before: Mapping[str, Any], value: Any) -> dict[str, Any]:
     """The figures after any value: the finite numbers stay, the others are counted."""
     number = as_number(value)
     kind = kind_of(value) if number is None else "number"
-    figures = {**before, "last": value, "type": kind}
+    is_kept = number is not None or _size(value, MAX_LAST) <= MAX_LAST
+    figures = {**before, "last": value if is_kept else None, "type": kind}
     if number is not None and math.isfinite(number):
         return figures | _figures_with(before, number, value)
     if number is not None and "count" not in before:

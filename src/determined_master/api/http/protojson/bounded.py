@@ -91,6 +91,8 @@ def _fewest_bytes(
     found = []
     if own is not None:  # a value has one byte at least, and a comma before the next
         found.append(own.items if _is_text(field) else 2 * own.items - 1)
+    if own is not None and field.kind in FREE_FORM:
+        found.append(own.characters)
     if _has_texts(field):
         found.append(TEXT.items)
     if field.kind == "message" and field.target not in above:
@@ -114,9 +116,12 @@ def _check(cls: type[Message], field: FieldShape) -> Check:
     def check(value: Any, above: str, size: int) -> None:
         name = f"{above}{field.json_name}"
         if bound is not None:
-            count = _count(value, bound.items) if is_free else len(value)
+            count, characters = _measure(value, bound) if is_free else (len(value), 0)
             if count > bound.items:
                 raise refuse(name, count, bound, what)
+            if characters > bound.characters:
+                texts = Bound(bound.characters, bound.remedy)
+                raise refuse(name, characters, texts, "characters")
         if has_texts:
             for text in (*value, *value.values()) if isinstance(value, Mapping) else value:
                 if isinstance(text, str) and len(text) > TEXT.items:
@@ -138,13 +143,18 @@ def _items(field: FieldShape, value: Any) -> Iterable[Message]:
     return value.values() if field.container == "map" else (value,)
 
 
-def _count(value: Any, most: int) -> int:
-    """Values in lists and objects, counted no further than is of interest."""
-    count = 0
+def _measure(value: Any, bound: Bound) -> tuple[int, int]:
+    """Values in lists and objects, and characters of keys and texts: no further than the bound."""
+    count = characters = 0
     waiting = [value]
-    while waiting and count <= most:
+    while waiting and count <= bound.items and characters <= bound.characters:
         one = waiting.pop()
-        items = one.values() if isinstance(one, Mapping) else one
+        if isinstance(one, Mapping):
+            characters += sum(map(len, one))
+            items = one.values()
+        else:
+            items = one
         count += len(items)
+        characters += sum(len(item) for item in items if isinstance(item, str))
         waiting += [item for item in items if isinstance(item, dict | list)]
-    return count
+    return count, characters
