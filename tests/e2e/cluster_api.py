@@ -16,8 +16,11 @@ PASSWORD = "Secret-1234"
 ENDED = ("COMPLETED", "CANCELED", "ERROR")
 
 
-LAUNCH_RETRY_S = 120.0
-"""A deadline is no claim: a machine that is busy with other things may take this long."""
+LAUNCH_RETRY_S = 240.0
+"""A deadline is no claim: a machine that is busy with other things may take this long.
+
+At a load of 15 on two cores, two minutes were too short to boot a machine and train on it.
+"""
 
 
 def until(
