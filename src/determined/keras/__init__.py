@@ -1,9 +1,9 @@
 """Training with Keras 3 on any of its back ends."""
 
+from determined._frameworks.generators import get_rng_state, set_rng_state
 from determined._internals import Internal
 from determined.keras import callbacks
 from determined.keras._callback import DeterminedCallback
-from determined.keras._random import get_rng_state, set_rng_state
 from determined.keras._tensorboard import TensorBoard
 
 __all__ = ["DeterminedCallback", "TensorBoard", "callbacks", "get_rng_state", "set_rng_state"]

@@ -9,9 +9,9 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
 
 from determined.__version__ import __version__
+from determined._frameworks.trial import Progress, check_context, length_in, searcher_of
 from determined.keras import _state
 from determined.keras._keras import keras
-from determined.keras._length import Length, length_of
 from determined.keras._state import WEIGHTS_FILE, Place
 from determined.keras.callbacks import SIBLINGS, Callback
 
@@ -62,7 +62,7 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         self._period = None if is_by_epoch else int(train_metrics_report_period)
         """Batches between two reports of training metrics; None for one each epoch."""
         self._checkpoint_epochs = checkpoint_epochs
-        self._length: Optional[Length] = length_of(core_context)
+        self._length = length_in(searcher_of(core_context), "fit of Keras")
         self._is_training = False
         self._is_preempted = False
         self._epoch = 0
@@ -72,8 +72,7 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         """Batches that have been trained when this epoch began."""
         self._saved: Optional[int] = None
         """Batches of the last checkpoint."""
-        self._percent = -1
-        """The progress that was reported last."""
+        self._progress = Progress(core_context)
 
     def set_params(self, params: Dict[str, Any]) -> None:
         """Join the callbacks of this call of `fit`, `evaluate` or `predict`.
@@ -101,8 +100,7 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         uuid, self._checkpoint = self._checkpoint, None
         if uuid is not None:
             self._load(uuid)
-        if self._length is not None:
-            self._length.check(self.params["epochs"])
+        self._check_epochs(self.params["epochs"])
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Begin an epoch, the first one of a resumed training behind the last that was saved."""
@@ -238,12 +236,19 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
 
     def _report_progress(self, batch: int) -> None:
         steps = self.params["steps"]
-        if self._core.distributed.rank == 0 and steps:
-            done = (self._epoch + batch / steps) / self.params["epochs"]
-            percent = min(100, int(100 * done))
-            if percent != self._percent:
-                self._percent = percent
-                self._core.train._try_report_progress(percent / 100)
+        if steps:
+            self._progress.report((self._epoch + batch / steps) / self.params["epochs"])
+
+    def _check_epochs(self, epochs: int) -> None:
+        """Warn if `fit` ends before the searcher's length."""
+        length = self._length
+        if length is not None and length.is_of_epochs and epochs < length.value:
+            logger.warning(
+                "searcher.max_length is %d epochs, and fit ends after %d: pass epochs=%d to fit",
+                length.value,
+                epochs,
+                length.value,
+            )
 
     def _stateful(self) -> List[Callback]:
         return [one for one in self.params[SIBLINGS] if one is not self]
@@ -259,11 +264,7 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
 
 
 def _check(core_context: Any, period: Any, checkpoint_epochs: Any) -> None:
-    if not hasattr(core_context, "train") or not hasattr(core_context, "checkpoint"):
-        raise TypeError(
-            f"core_context must be what core.init() returns, got {type(core_context).__name__}: "
-            "use `with core.init() as core_context`"
-        )
+    check_context(core_context)
     is_count = isinstance(period, int) and not isinstance(period, bool) and period > 0
     if period != EPOCH and not is_count:
         raise ValueError(

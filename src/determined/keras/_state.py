@@ -8,8 +8,8 @@ import pathlib
 import pickle
 from typing import Any, Dict, List, NamedTuple, Union
 
+from determined._frameworks.generators import get_rng_state, set_rng_state
 from determined.keras._keras import keras
-from determined.keras._random import get_rng_state, seeds_of, set_rng_state
 from determined.keras.callbacks import Callback
 
 PLACE_FILE = "determined_keras.json"
@@ -77,6 +77,12 @@ def restore(directory: pathlib.Path, model: Any, callbacks: List[Callback], rank
                 one.load_state(item[1])
                 stored.remove(item)
                 break
+
+
+def seeds_of(model: Any) -> List[Any]:
+    """The variables that hold the seeds of the model's layers; a file of weights lacks them."""
+    others = {id(variable) for variable in (*model.weights, *model.metrics_variables)}
+    return [variable for variable in model.variables if id(variable) not in others]
 
 
 def variables_of(optimizer: Any) -> List[Any]:

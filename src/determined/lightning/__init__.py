@@ -1,1 +1,3 @@
-"""Training with Lightning: `determined.lightning.experimental`."""
+"""Training with Lightning: `DetCallback`, and `determined.lightning.experimental.DetLogger`."""
+
+from determined.lightning._callback import DetCallback as DetCallback

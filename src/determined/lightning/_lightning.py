@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 SUPPORTED = "2"
@@ -9,6 +10,9 @@ SUPPORTED = "2"
 
 
 def _import() -> Any:
+    """The name that the script has imported, so that its trainer knows our classes as its own."""
+    if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
+        return sys.modules["pytorch_lightning"]
     try:
         import lightning.pytorch as pl
     except ImportError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Union
 
 from determined.experimental import core_v2
 from determined.lightning._lightning import lightning
 
 if TYPE_CHECKING:
+    from determined import core
+    from determined._info import TrialInfo
     from determined.common.experimental.determined import Determined
 
 EPOCH = "epoch"
@@ -47,6 +49,13 @@ class DetLogger(lightning.loggers.logger.Logger):
         self._step = -1
         self._metrics: Dict[str, Dict[str, Any]] = {}
         """Metrics of this step by group."""
+        self._own: Optional[core.Context] = None
+        """The context of a `DetCallback`; None for that of `core_v2`."""
+        self._trainer: Any = None
+        """The trainer of that callback, whose own count of steps is reported."""
+        self._time_metric: Optional[str] = None
+        self._reported: Dict[str, int] = {}
+        """The last step that was reported, by group."""
 
     @property
     def experiment(self) -> None:
@@ -56,12 +65,14 @@ class DetLogger(lightning.loggers.logger.Logger):
     @property
     def name(self) -> Optional[str]:
         """The id of the experiment; None before the first report."""
-        return str(core_v2.info.trial.experiment_id) if self._has_trial() else None
+        trial = self._trial()
+        return None if trial is None else str(trial.experiment_id)
 
     @property
     def version(self) -> Optional[Union[int, str]]:
         """The id of the trial; None before the first report."""
-        return int(core_v2.info.trial.trial_id) if self._has_trial() else None
+        trial = self._trial()
+        return None if trial is None else int(trial.trial_id)
 
     def log_hyperparams(self, params: Union[Mapping[str, Any], Namespace]) -> None:
         """Take the hyperparameters of a new experiment off the cluster.
@@ -88,6 +99,8 @@ class DetLogger(lightning.loggers.logger.Logger):
             return
         self._open()
         step = self._step if step is None else int(step)
+        if self._trainer is not None:
+            step = self._trainer.global_step
         if step != self._step:
             self._report()
             self._step = step
@@ -108,6 +121,14 @@ class DetLogger(lightning.loggers.logger.Logger):
         if self._is_open and _is_chief():
             self._report()
 
+    def _bind(self, core_context: core.Context, trainer: Any, time_metric: Optional[str]) -> None:
+        """Report to this context, by the steps that the trainer's checkpoints have.
+
+        Each validation has the searcher's `time_metric`, if the trainer counts it.
+        """
+        self._is_open = True
+        self._own, self._trainer, self._time_metric = core_context, trainer, time_metric
+
     def _open(self) -> None:
         if not self._is_open:
             self._is_open = True
@@ -119,16 +140,34 @@ class DetLogger(lightning.loggers.logger.Logger):
                     client=self._client,
                 )
 
-    def _has_trial(self) -> bool:
-        return core_v2._context is not None and core_v2.info is not None
+    def _trial(self) -> Optional[TrialInfo]:
+        context = self._own or core_v2._context
+        info = None if context is None else context.info
+        return None if info is None else info.trial
 
-    def _report(self) -> None:
-        groups, self._metrics = self._metrics, {}
-        for group, metrics in groups.items():
+    def _report(self, groups: Optional[Iterable[str]] = None) -> None:
+        """Report the metrics of this step: of these groups, or of all."""
+        train = core_v2.train if self._own is None else self._own.train
+        step = max(0, self._step)
+        for group in list(self._metrics) if groups is None else groups:
+            metrics = self._metrics.pop(group, None)
+            if metrics is None:
+                continue
+            if self._own is not None and self._reported.get(group) == step:
+                continue  # such as a validation of the trained model after `fit`
+            self._reported[group] = step
             if group == "training":
-                core_v2.train.report_training_metrics(max(0, self._step), metrics)
+                train.report_training_metrics(step, metrics)
             else:
-                core_v2.train.report_metrics(group, max(0, self._step), metrics)
+                train.report_metrics(group, step, {**metrics, **self._times(group)})
+
+    def _times(self, group: str) -> Dict[str, Any]:
+        """The searcher's time of a validation."""
+        if group != "validation" or self._trainer is None:
+            return {}
+        if self._time_metric == "epochs":
+            return {"epochs": self._trainer.current_epoch + 1}
+        return {self._time_metric: self._step} if self._time_metric in ("batches", "steps") else {}
 
 
 def _is_chief() -> bool:

@@ -6,8 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-from determined.__version__ import __version__
-from determined._info import trial_id_of
+from determined._frameworks.trial import Progress, metadata_of, searcher_of
 from determined.transformers import _resume
 from determined.transformers._transformers import transformers
 
@@ -66,8 +65,9 @@ class DetCallback(transformers.TrainerCallback):
         self._evaluation: Dict[str, Any] = {}
         """Metrics of this step's evaluations, on one or several data sets."""
         self._check_ranks(args)
+        self._progress = Progress(core_context, 0)
         if self.info is not None and self.info.task_type == "TRIAL":
-            searcher = self.info.trial._config.get("searcher") or {}
+            searcher = searcher_of(core_context)
             self.searcher_metric = searcher.get("metric")
             self.time_metric = searcher.get("time_metric")
             _resume.apply_length(args, searcher)
@@ -215,12 +215,9 @@ class DetCallback(transformers.TrainerCallback):
             control.should_save = True
 
     def _report_progress(self, state: transformers.TrainerState) -> None:
-        if self.core_context.distributed.rank > 0 or state.max_steps <= 0:
-            return
-        percent = int(100 * state.global_step / state.max_steps)
-        if percent != self.last_progress:
-            self.last_progress = percent
-            self.core_context.train._try_report_progress(min(1.0, percent / 100))
+        if state.max_steps > 0:
+            self._progress.report(state.global_step / state.max_steps)
+            self.last_progress = self._progress.percent
 
     def _report_evaluation(self, state: transformers.TrainerState) -> None:
         metrics, self._evaluation = self._evaluation, {}
@@ -257,15 +254,8 @@ class DetCallback(transformers.TrainerCallback):
         }
 
     def _metadata(self, state: transformers.TrainerState) -> Dict[str, Any]:
-        metadata = {
-            "steps_completed": state.global_step,
-            "trial_id": trial_id_of(self.core_context.info),
-            "determined_version": __version__,
-            "framework": f"transformers-{transformers.__version__}",
-        }
-        if self.user_data is not None:
-            metadata["user_data"] = self.user_data
-        return metadata
+        framework = f"transformers-{transformers.__version__}"
+        return metadata_of(self.core_context, framework, state.global_step, self.user_data)
 
     def _check_ranks(self, args: transformers.TrainingArguments) -> None:
         ranks = self.core_context.distributed.size

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict
 
-from determined._info import trial_id_of
-from determined.core._checkpoint_shards import agree
-from determined.core._searcher import Unit, length_of, units_of
+from determined._frameworks.trial import length_in, metadata_of_own
 from determined.transformers._transformers import transformers
 
 if TYPE_CHECKING:
@@ -36,12 +34,9 @@ def fetch(core_context: core.Context, args: Any, uuid: str) -> str:
 
     Of another trial's checkpoint only the model is taken, and training starts at the first step.
     """
-    metadata = agree(core_context.distributed, lambda: core_context.checkpoint.get_metadata(uuid))[
-        0
-    ]
-    own = trial_id_of(core_context.info)
-    is_own = metadata.get("trial_id", own) == own
-    steps = int(metadata.get("steps_completed") or 0) if is_own else 0
+    metadata = metadata_of_own(core_context, uuid)
+    is_own = metadata is not None
+    steps = int((metadata or {}).get("steps_completed") or 0)
     path = os.path.join(args.output_dir, f"checkpoint-{steps}")
     core_context.checkpoint.download(uuid, path, selector=None if is_own else _is_of_model)
     if not is_own:
@@ -62,20 +57,14 @@ def apply_length(args: Any, searcher: Any) -> None:
     Raises:
         ValueError: the length is counted in records.
     """
-    length: Optional[int] = length_of(searcher)
+    length = length_in(searcher, "the trainer of transformers")
     if length is None:
         return
-    unit = units_of(searcher)
-    if unit is Unit.RECORDS:
-        raise ValueError(
-            f"searcher.max_length of {length} records cannot be counted by the trainer of "
-            "transformers: use batches or epochs"
-        )
     before = (args.max_steps, args.num_train_epochs)
-    if unit is Unit.EPOCHS:
-        args.max_steps, args.num_train_epochs = -1, float(length)
+    if length.is_of_epochs:
+        args.max_steps, args.num_train_epochs = -1, float(length.value)
     else:
-        args.max_steps = length
+        args.max_steps = length.value
     if before != (args.max_steps, args.num_train_epochs):
         text = (
             "searcher.max_length sets max_steps to %s and num_train_epochs to %s (were %s and %s)"

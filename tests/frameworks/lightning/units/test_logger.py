@@ -12,6 +12,7 @@ import lightning.pytorch as pl
 import pytest
 import pytorch_lightning
 import torch
+from small import BATCH, EPOCH, RECORDS, Reports, module_of
 from tests.names.resolve import problem
 
 from determined import core
@@ -19,22 +20,6 @@ from determined.experimental import core_v2
 from determined.lightning.experimental import DetLogger
 
 NAMES = (Path(__file__).parents[3] / "data" / "published_names.txt").read_text().splitlines()
-RECORDS = 12
-BATCH = 2
-EPOCH = RECORDS // BATCH
-
-
-class Reports(core.DummyTrainContext):
-    """Keeps what is reported; refuses a second report of one step, as a master does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[str, dict[int, dict[str, Any]]] = {}
-
-    def _report(self, group: str, steps_completed: int, metrics: Any, batch: Any = None) -> None:
-        steps = self.made.setdefault(group, {})
-        assert steps_completed not in steps
-        steps[steps_completed] = dict(metrics)
 
 
 class Opened:
@@ -60,30 +45,6 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Opened:
     monkeypatch.setattr(core_v2, "_context", None)
     monkeypatch.setattr(core_v2, "init", init)
     return made
-
-
-def module_of(library: Any) -> Any:
-    class Module(library.LightningModule):
-        def __init__(self, rate: float = 0.1, shape: tuple[int, ...] = (2, 1)) -> None:
-            super().__init__()
-            self.save_hyperparameters()
-            self.layer = torch.nn.Linear(2, 1)
-
-        def training_step(self, batch: Any, _: int) -> Any:
-            loss = self.layer(batch).pow(2).mean()
-            self.log("train_loss", loss, on_step=True, on_epoch=True)
-            return loss
-
-        def validation_step(self, batch: Any, _: int) -> None:
-            self.log("val_loss", self.layer(batch).abs().mean())
-
-        def test_step(self, batch: Any) -> None:
-            self.log("test_loss", self.layer(batch).abs().mean())
-
-        def configure_optimizers(self) -> Any:
-            return torch.optim.SGD(self.parameters(), lr=self.hparams.rate)
-
-    return Module()
 
 
 @pytest.mark.parametrize(

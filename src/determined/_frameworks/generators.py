@@ -1,10 +1,10 @@
-"""The states of all random generators that a training with Keras may use."""
+"""The states of the random generators that a training may use."""
 
 from __future__ import annotations
 
 import random
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import numpy as np
 
@@ -12,7 +12,7 @@ import numpy as np
 def get_rng_state() -> Dict[str, Any]:
     """The states of Python's and NumPy's generators, and of PyTorch's if it is imported.
 
-    Generators of Keras belong to layers: `seeds_of` has them.
+    Generators of Keras belong to layers, not to this state.
     """
     state: Dict[str, Any] = {"python": random.getstate(), "numpy": np.random.get_state()}
     torch = sys.modules.get("torch")
@@ -35,9 +35,3 @@ def set_rng_state(rng_state: Dict[str, Any]) -> None:
     states = rng_state.get("cuda", [])
     if torch.cuda.is_available() and len(states) == torch.cuda.device_count():
         torch.cuda.set_rng_state_all([torch.from_numpy(one) for one in states])
-
-
-def seeds_of(model: Any) -> List[Any]:
-    """The variables that hold the seeds of the model's layers; a file of weights lacks them."""
-    others = {id(variable) for variable in (*model.weights, *model.metrics_variables)}
-    return [variable for variable in model.variables if id(variable) not in others]

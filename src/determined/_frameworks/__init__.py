@@ -1,0 +1,1 @@
+"""The common parts of the callbacks of Keras, Lightning and transformers."""
