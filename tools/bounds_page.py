@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from determined_master.api.http.answer_memory import MAX_BYTES as MAX_ANSWER_BYTES
 from determined_master.api.http.bodies import MAX_BODY_BYTES, MAX_LARGE_BODY_BYTES
+from determined_master.api.http.long_lists import MAX_BYTES as MAX_LIST_BYTES
 from determined_master.api.http.protojson.bounded import fields_of
 from determined_master.api.http.protojson.marks import MAX_MARKS
 from determined_master.api.table import all_routes
@@ -54,6 +56,8 @@ def bounds_page() -> str:
         ("bytes of a body", MAX_BODY_BYTES),
         ("bytes of a body with files, metrics or log lines", MAX_LARGE_BODY_BYTES),
         ("commas, brackets and `\\u` escapes of a body of 256 KiB or more", MAX_MARKS),
+        ("bytes of a list in an answer", MAX_LIST_BYTES),
+        ("bytes of the answers of a user that are not sent yet", MAX_ANSWER_BYTES),
         ("bytes of the files of a model directory", MAX_BYTES),
         ("characters of a configuration in YAML", MAX_CHARACTERS),
         ("values of a configuration in YAML", MAX_YAML_VALUES),

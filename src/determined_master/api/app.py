@@ -12,6 +12,7 @@ import msgspec
 
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
+from determined_master.api.http.answer_memory import AnswerMemory
 from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
@@ -112,6 +113,7 @@ class Api:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="api")
         self._turns = RequestTurns()
         self._shares = LoopShares()
+        self._memory = AnswerMemory()
         self._table = build_table(route.bind(services) for route in routes)
 
     def close(self) -> None:
@@ -205,11 +207,12 @@ class Api:
                 is_pretty=http.wants_pretty,
             )
         else:
-            answer = await route.handler(call, request, *route.given)
-            if route.is_audited:
-                user = (caller.user_id, caller.username)
-                await self._audit_log.record(user, route.name, http.method, http.raw_path)
-            await gateway.send_message(send, http, answer, self._threads)
+            with self._memory.of(caller.user_id):
+                answer = await route.handler(call, request, *route.given)
+                if route.is_audited:
+                    user = (caller.user_id, caller.username)
+                    await self._audit_log.record(user, route.name, http.method, http.raw_path)
+                await gateway.send_message(send, http, answer, self._threads)
 
     def _reauthorization(
         self, http: Http, target: GatewayRoute, request: Message

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from determined_master.api.http import answer_memory
 from determined_master.api.http.access import find_foreign
 from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import gateway_body, status_of, stream_body
@@ -153,6 +154,7 @@ class GatewayRoute:
 async def send_message(send: Send, http: Http, message: Message, threads: Executor) -> None:
     """Answer with one message."""
     body = encode(message)
+    answer_memory.hold(len(body))
     headers = OK_HEADERS
     if http.wants_pretty and len(body) <= PRETTY_TO_BYTES:
         body = msgspec.json.format(body, indent=4)

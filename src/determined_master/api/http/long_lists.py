@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from determined_master.api.http import answer_memory
 from determined_master.api.http.protojson import encode, ready
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.broken_rows import sound_rows
@@ -25,7 +26,7 @@ FIRST = 8
 """Items that are read before their size is known."""
 PART_BYTES = 256 * 1024
 """Of JSON that are made before others get their turn: some milliseconds."""
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 128 * 1024 * 1024
 """Of JSON in one list, which is in memory as a whole."""
 
 
@@ -48,6 +49,7 @@ async def written(
 
     Raises:
         InvalidArgument: they have more bytes than an answer may have.
+        ResourceExhausted: the answers of the caller take too much memory.
     """
 
     async def texts(some: Sequence[K]) -> list[bytes]:
@@ -69,6 +71,7 @@ async def written(
             await asyncio.sleep(0)  # reading need not wait, then nobody else has had a turn
         for text in await sound_rows(keys[start : start + count], texts):
             size += len(text)
+            answer_memory.hold(len(text))
             shown.append(ready(cls, text))
         start = min(start + count, len(keys))
         if size > MAX_BYTES and start < len(keys):
