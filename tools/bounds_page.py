@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from determined_master.api.http.answer_memory import MAX_BYTES as MAX_ANSWER_BYTES
 from determined_master.api.http.bodies import MAX_BODY_BYTES, MAX_LARGE_BODY_BYTES
 from determined_master.api.http.long_lists import MAX_BYTES as MAX_LIST_BYTES
 from determined_master.api.http.protojson.bounded import fields_of
@@ -11,6 +10,7 @@ from determined_master.api.table import all_routes
 from determined_master.domain.allowances import ALLOWANCES
 from determined_master.domain.experiment.model_definition import MAX_BYTES
 from determined_master.domain.metrics.limits import MAX_NAME_BYTES, MAX_NAMES, MAX_TEXT, MAX_VALUES
+from determined_master.ports.answer_memory import MAX_BYTES as MAX_ANSWER_BYTES
 from determined_master.services.logs.incoming import MAX_LINE_CHARACTERS
 from determined_master.settings.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from determined_master.settings.yaml_text import MAX_VALUES as MAX_YAML_VALUES

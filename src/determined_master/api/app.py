@@ -12,7 +12,6 @@ import msgspec
 
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
-from determined_master.api.http.answer_memory import AnswerMemory
 from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
@@ -55,6 +54,7 @@ from determined_master.domain.errors import (
     Unimplemented,
 )
 from determined_master.ports.agents import WebSocket
+from determined_master.ports.answer_memory import AnswerMemory
 from determined_master.ports.authentication import Authenticator
 from determined_master.server.loop_shares import LoopShares
 from determined_master.server.proxied_http import ClientGone

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from tests.api.client import Client
+from tests.store.rows import add_experiment
 
-from determined_master.api.http import answer_memory
-from determined_master.api.http.answer_memory import MAX_BYTES, AnswerMemory, hold
 from determined_master.domain.errors import ResourceExhausted
+from determined_master.ports import answer_memory
+from determined_master.ports.answer_memory import MAX_BYTES, AnswerMemory, hold
+from determined_master.store.db import Database
 
 
 def test_a_user_has_so_much_for_all_answers_and_gets_it_back() -> None:
@@ -62,3 +64,17 @@ async def test_a_slow_reader_takes_memory_from_the_own_answers_alone(
     read.set()
     assert [answer.status for answer in await asyncio.gather(*readers)] == [200, 200]
     assert (await admin("GET", "/api/v1/workspaces")).status == 200
+
+
+@pytest.mark.slow
+async def test_a_list_of_experiments_ends_where_its_memory_does(
+    admin: Client, pool: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(60):
+        await add_experiment(pool, 1)
+    whole = await admin("GET", "/api/v1/experiments?limit=-1")
+    assert whole.status == 200
+    monkeypatch.setattr(answer_memory, "MAX_BYTES", len(whole.body) // 2)
+    refused = await admin("GET", "/api/v1/experiments?limit=-1")
+    assert (refused.status, "ask for fewer items with limit" in refused.text) == (429, True)
+    assert (await admin("GET", "/api/v1/experiments?limit=5")).status == 200

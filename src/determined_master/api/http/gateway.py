@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from determined_master.api.http import answer_memory
 from determined_master.api.http.access import find_foreign
 from determined_master.api.http.bodies import Bodies
 from determined_master.api.http.errors import gateway_body, status_of, stream_body
@@ -39,6 +38,7 @@ from determined_master.api.http.routes import Route
 from determined_master.api.upstream.connection import Header
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import DetError, NotFound, PermissionDenied
+from determined_master.ports import answer_memory
 from determined_master.server.whole_answers import FixedHeaders
 from determined_wire.proto import Endpoint, Message
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import msgspec
 
-from determined_master.api.http import answer_memory
 from determined_master.api.http.protojson import encode, ready
 from determined_master.domain.errors import InvalidArgument
+from determined_master.ports import answer_memory
 from determined_master.services.broken_rows import sound_rows
 from determined_wire.proto import Message
 

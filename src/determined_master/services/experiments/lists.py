@@ -9,6 +9,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
+from determined_master.ports import answer_memory
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
 from determined_master.services.answer_cache import AnswerCache, CacheBudget
 from determined_master.services.broken_rows import may_be_of_row, sound_rows
@@ -91,7 +92,11 @@ class ExperimentLists:
         listed: Sequence[ListItem],
         render: Callable[[ExperimentRow], Rendered],
     ) -> list[tuple[ListItem, Rendered]]:
-        """Kept parts of those whose rows have not changed since, the others rendered again."""
+        """Kept parts of those whose rows have not changed since, the others rendered again.
+
+        Raises:
+            ResourceExhausted: the answers of the caller take too much memory.
+        """
         known = self._rendered
         shown: dict[int, Rendered] = {}
         stale: list[int] = []
@@ -99,6 +104,7 @@ class ExperimentLists:
             kept = known.find(row.id, row.version)
             if kept is not None:
                 shown[row.id] = kept
+                answer_memory.hold(len(kept.always))
             else:
                 stale.append(row.id)
         for start in range(0, len(stale), RENDERED_AT_ONCE):
@@ -107,4 +113,5 @@ class ExperimentLists:
                 rendered = shown[found.id] = render(found)
                 size = len(rendered.always) + len(rendered.best_metric)
                 known.keep(found.id, version, rendered, size)
+                answer_memory.hold(size)
         return [(row, shown[row.id]) for row in listed if row.id in shown]
