@@ -55,3 +55,7 @@ def test_a_defect_shows_where_it_is(error: Exception, capsys: pytest.CaptureFixt
     first, *others = lines_of(error, capsys)
     assert first.endswith(" ERROR    nobody was asked; it is tried again pool=p")
     assert any("raise error" in line for line in others)
+    kept = list(RECENT.entries)[-len(others) - 1 :]
+    assert [entry.message for entry in kept[1:]] == others
+    assert {entry.level for entry in kept} == {"ERROR"}
+    assert [entry.id for entry in kept] == list(range(kept[0].id, kept[0].id + len(kept)))

@@ -49,15 +49,28 @@ SMALL = """(least) => {
   return found;
 }"""
 LEAST_PX = 24
+CODES = r"""() => {
+  const outside = "pre, code, textarea, script, style, bdi, [role=log], .cm-editor";
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const { textContent, parentElement } = texts.currentNode;
+    if (parentElement?.closest(outside)) continue;
+    found.push(...(textContent.match(/\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? []));
+  }
+  return found;
+}"""
 
 
 def defects(page: Page) -> list[str]:
     """Violations of axe in both themes and sizes, small targets, and pages wider than the window.
 
+    Codes of the API are defects too, where words are meant.
+
     In the second theme only the rules about colours run: themes are custom properties, so all
     other rules see the same page. The page is left in the first size and theme.
     """
-    found = []
+    found = codes(page)
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         for theme in THEMES:
@@ -71,6 +84,11 @@ def defects(page: Page) -> list[str]:
     page.set_viewport_size({"width": width, "height": height})
     show(page, THEMES[0])
     return found
+
+
+def codes(page: Page) -> list[str]:
+    """Names of the API's enums, such as `TYPE_CPU`, in texts that are no code and no user's."""
+    return [f"the text has the code {code}" for code in page.evaluate(CODES)]
 
 
 def small(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.webui import addresses
-from tests.webui.audit import defects, small, wide
+from tests.webui.audit import codes, defects, small, wide
 from tests.webui.axe import violations
 from tests.webui.conftest import Site
 from tests.webui.moving import move, settle, track
@@ -85,9 +85,12 @@ def test_planted_defects_are_found(site: Site, visit: Callable[..., Any]) -> Non
     page: Page = visit(site.address).page
     page.set_viewport_size({"width": 320, "height": 800})
     page.set_content("""<html data-theme=light><main style="width: 900px"><img src="data:,">
-      <p style="color: #bbb; background: #fff">pale</p><button style="width: 12px">x</button>""")
+      <p style="color: #bbb; background: #fff">pale</p><button style="width: 12px">x</button>
+      <p>type TYPE_CPU <code>TYPE_CUDA</code></p>""")
     page.evaluate("document.documentElement.dataset.theme = 'light'")
-    found = "\n".join([*page.evaluate(LANDMARKS), *violations(page), *small(page), *wide(page)])
+    lines = [*page.evaluate(LANDMARKS), *violations(page), *small(page), *wide(page)]
+    found = "\n".join([*lines, *codes(page)])
+    assert "the code TYPE_CUDA" not in found
     for rule in (
         "image-alt",
         "color-contrast",
@@ -95,5 +98,6 @@ def test_planted_defects_are_found(site: Site, visit: Callable[..., Any]) -> Non
         "no language",
         "px wide: MAIN",
         'button "x" is',
+        "the code TYPE_CPU",
     ):
         assert rule in found, found

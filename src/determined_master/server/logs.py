@@ -17,7 +17,7 @@ _LEVELS = {"trace": logging.DEBUG, "fatal": logging.CRITICAL, "warn": logging.WA
 
 
 class LogEntry:
-    """One line of the log; `id` counts from 0 since the start."""
+    """One line of the log; `id` counts from 0 since the start. Tracebacks have several."""
 
     __slots__ = ("at", "id", "level", "message")
 
@@ -26,6 +26,16 @@ class LogEntry:
         self.at = at
         self.level = level
         self.message = message
+
+
+def with_traceback(record: logging.LogRecord, line: str) -> str:
+    """A record's line, followed by the lines of its traceback if it has one."""
+    if not record.exc_info:
+        return line
+    return line + traceback_lines(_PLAIN.formatException(record.exc_info))
+
+
+_PLAIN = logging.Formatter()
 
 
 class RecentLines(logging.Handler):
@@ -39,8 +49,9 @@ class RecentLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         at = datetime.fromtimestamp(record.created, UTC)
         level = "CRITICAL" if record.levelno >= logging.CRITICAL else record.levelname
-        self.entries.append(LogEntry(self._next, at, level, message_of(record)))
-        self._next += 1
+        for line in with_traceback(record, message_of(record)).split("\n"):
+            self.entries.append(LogEntry(self._next, at, level, line))
+            self._next += 1
 
     def since(self, first_id: int) -> list[LogEntry]:
         """The kept lines from an id on; all of them when that line is not kept any more."""
@@ -63,9 +74,7 @@ class _Line(logging.Formatter):
         """One line, followed by the traceback."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = f"{at.replace('+00:00', 'Z')} {record.levelname:<8} {message_of(record)}"
-        if record.exc_info:
-            line += traceback_lines(self.formatException(record.exc_info))
-        return line
+        return with_traceback(record, line)
 
 
 class _ShortenPassing(logging.Filter):

@@ -6,6 +6,10 @@ export const routes: RouteObject[] = [
     lazy: async () => ({ Component: (await import("./ClusterPage")).default }),
   },
   {
+    path: "clusters/health",
+    lazy: async () => ({ Component: (await import("./HealthPage")).default }),
+  },
+  {
     path: "clusters/historical-usage",
     lazy: async () => ({ Component: (await import("./UsagePage")).default }),
   },
