@@ -74,11 +74,15 @@ class TerminalSocket(LiveSocket):
         return event["code"], reason
 
     async def refusal(self) -> tuple[int, str]:
-        """Status and text of a refused handshake."""
+        """Status and text of a refused handshake, or code and reason of a close before output."""
         event = await self.event()
-        assert event["type"] == "websocket.http.response.start", event
-        body = await self.event()
-        return event["status"], body["body"].decode()
+        if event["type"] == "websocket.http.response.start":
+            body = await self.event()
+            return event["status"], body["body"].decode()
+        assert event["type"] == "websocket.accept", event
+        reason = await self.event()
+        assert "text" in reason, "the terminal is open"
+        return (await self.event())["code"], json.loads(reason["text"])["reason"]
 
 
 @contextlib.asynccontextmanager

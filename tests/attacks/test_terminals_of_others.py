@@ -16,6 +16,7 @@ from tests.api.terminal import TerminalSocket, launch, run_shell
 from tests.attacks.tasks import as_code_of, as_task
 
 from determined_master.api.app import Api
+from determined_master.api.tasks.terminals import Close
 from determined_master.services.tasks.interactive_tasks import InteractiveTasks
 from determined_master.services.tasks.proxies import Proxies
 
@@ -57,14 +58,14 @@ async def shell(world: World, server: Backend) -> AsyncIterator[str]:
 async def test_an_admin_who_was_not_let_in_opens_no_terminal(world: World, shell: str) -> None:
     admin = world.clients["admin"]
     code, text = await status(admin, shell, admin.token)
-    assert (code, f"det shell share {shell}" in text) == (403, True)
+    assert (code, f"det shell share {shell}" in text) == (Close.REFUSED, True)
 
 
 async def test_another_user_opens_no_terminal(world: World, server: Backend) -> None:
     shell_id = await launch(world.clients["admin"])
     task = run_shell(world.services, shell_id, server.port)
     user = world.clients["user"]
-    assert (await status(user, shell_id, user.token))[0] == 404
+    assert (await status(user, shell_id, user.token))[0] == Close.NOT_RUNNING
     task.end()
 
 
@@ -123,7 +124,7 @@ async def test_ids_that_name_no_shell_open_no_terminal(world: World, server: Bac
     notebook = (await user("POST", "/api/v1/notebooks", body)).json()["notebook"]["id"]
     task = run_shell(world.services, notebook, server.port)
     for name in (notebook, MISSING, "x", "%00", "..%2f..", "0"):
-        assert (await status(user, name, user.token))[0] in (400, 404), name
+        assert (await status(user, name, user.token))[0] in (400, 404, Close.NOT_RUNNING), name
     task.end()
 
 
@@ -139,7 +140,7 @@ async def test_a_hidden_shell_is_refused_like_a_missing_one(
     workspace_id = int(hidden.names["workspace"])
     await give(hidden, VIEWER, workspace_id)
     try:
-        assert (await status(user, shell_id, user.token))[0] == 404
+        assert (await status(user, shell_id, user.token))[0] == Close.NOT_RUNNING
     finally:
         await take(hidden, VIEWER, workspace_id)
     task.end()

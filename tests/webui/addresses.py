@@ -187,6 +187,7 @@ def pages(of: Things) -> dict[str, dict[str, tuple[str, ...]]]:
                 for kind in KINDS
                 for tab in TASK_TABS
             },
+            "shell/:taskId/terminal": (f"/shell/{of.ended_task}/terminal",),
             **{
                 f"generic/:taskId/{tab}": (f"/generic/{of.generic_task}/{tab}",)
                 for tab in (*TASK_TABS, "tree")

@@ -20,6 +20,7 @@ const PLAN = {
   parts: [
     { name: "JS: chart", module: "src/ui/chart/plot/Plot.tsx", base: ["src/features/experiments/tabs/MetricsTab.tsx"], limit: 26 * KB },
     { name: "JS: HP charts", module: "src/features/experiments/tabs/VisualizationTab.tsx", limit: 45 * KB },
+    { name: "JS: terminal", module: "src/ui/terminal/Screen.tsx", base: ["src/features/tasks/TaskPage.tsx"], limit: 90 * KB },
     { name: "JS: editor", module: "src/ui/editor/Editing.tsx", limit: 190 * KB },
   ],
   limits: { login: 110 * KB, firstList: 220 * KB, route: 60 * KB, allJs: 900 * KB, css: 25 * KB, files: 12 },

@@ -147,7 +147,7 @@ async def test_the_end_of_the_task_ends_the_terminal(place: Place, shell: Task) 
         await socket.shows("up")
         shell.end()
         code, reason = await socket.end()
-        assert (code, "has ended" in reason) == (Close.TASK_ENDED, True)
+        assert (code, "has ended" in reason) == (Close.NOT_RUNNING, True)
 
 
 async def test_a_lost_ssh_server_is_not_reported_as_an_ended_shell(
@@ -295,7 +295,7 @@ async def test_a_user_has_so_many_terminals_and_no_more(
         await first.shows("up")
         refused = TerminalSocket(place.api, place.owner.token, shell.id)
         status, text = await refused.refusal()
-        assert (status, "open terminals" in text) == (429, True)
+        assert (status, "open terminals" in text) == (Close.BROKEN, True)
         await refused.leave()
     async with terminal(place.api, place.owner.token, shell.id) as again:
         again.type("echo up\n")
@@ -306,5 +306,5 @@ async def test_a_shell_that_does_not_run_has_no_terminal(place: Place) -> None:
     shell_id, _ = await place.shell()
     socket = TerminalSocket(place.api, place.owner.token, shell_id)
     status, text = await socket.refusal()
-    assert (status, "does not run" in text) == (404, True)
+    assert (status, "does not run" in text) == (Close.NOT_RUNNING, True)
     await socket.leave()

@@ -25,6 +25,8 @@ from determined_master.domain.errors import (
     BadGateway,
     DetError,
     InvalidArgument,
+    NotFound,
+    PermissionDenied,
     TooLarge,
     Unauthenticated,
 )
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 MAX_INPUT_BYTES = 64 * 1024
 """Of one message; a page sends a larger paste in pieces."""
 FIRST_SIZE_S = 30.0
+ENDING_S = 3.0
+"""A task that is killed loses its ssh server this long before its end is known, at most."""
+TASK_ENDED = "The shell's task has ended: its log says why."
 
 
 class Close(IntEnum):
@@ -52,13 +57,14 @@ class Close(IntEnum):
     MALFORMED = 1008
     TOO_BIG = 1009
     BROKEN = 1011
-    """The shell refused the terminal, and would refuse another one."""
+    """The shell refused the terminal, or the user has too many: another one would fail, too."""
     AGAIN = 1013
     """The ssh server does not answer (yet), or the connection to it broke off."""
     SIGNED_OUT = 4401
     REFUSED = 4403
-    """The caller may not be in the shell any more."""
-    TASK_ENDED = 4410
+    """The caller may not be in the shell (any more)."""
+    NOT_RUNNING = 4410
+    """There is no such shell, or it does not run (yet, or any more)."""
 
 
 class _Ended(Exception):
@@ -85,22 +91,29 @@ async def shell_terminal(
     live: LiveAllocations,
 ) -> None:
     """A login shell with a terminal, until one side ends it."""
-    with terminals.place(call.caller.user_id, call.caller.username):
-        door = await terminals.door(call.caller, call.parameters["shell_id"])
-        user = await account_of(call, door.row, agents, live) or door.user
-        if (await socket.receive())["type"] != "websocket.connect":
-            return
-        await socket.send({"type": "websocket.accept"})
-        recheck = CallerRecheck(lambda: caller_of(call.http.token, identities), RECHECK_S)
-        try:
+    if (await socket.receive())["type"] != "websocket.connect":
+        return
+    # A browser shows no page the status of a refused handshake: refusals are closes, too.
+    await socket.send({"type": "websocket.accept"})
+    recheck = CallerRecheck(lambda: caller_of(call.http.token, identities), RECHECK_S)
+    try:
+        with terminals.place(call.caller.user_id, call.caller.username):
+            door = await terminals.door(call.caller, call.parameters["shell_id"])
+            user = await account_of(call, door.row, agents, live) or door.user
             stay = recheck.reauthorization(
                 lambda caller: terminals.check(caller, door.row, door.target)
             )
             await _serve(socket, door, proxies, user, stay)
-        except _Ended as ended:
-            await _close(socket, ended.code, ended.reason)
-        except (_Left, OSError):
-            return
+    except _Ended as ended:
+        await _close(socket, ended.code, ended.reason)
+    except NotFound as error:
+        await _close(socket, Close.NOT_RUNNING, error.text)
+    except PermissionDenied as error:
+        await _close(socket, Close.REFUSED, error.text)
+    except DetError as error:
+        await _close(socket, Close.BROKEN, error.text)
+    except (_Left, OSError):
+        return
 
 
 async def _serve(
@@ -116,11 +129,14 @@ async def _serve(
     try:
         await stay.first_of([*work, ending])
         if ending.done():
-            raise _Ended(Close.TASK_ENDED, "The shell's task has ended: its log says why.")
+            raise _Ended(Close.NOT_RUNNING, TASK_ENDED)
         for task in work:
             if task.done():
                 task.result()
     except BadGateway as error:
+        await asyncio.wait([ending], timeout=ENDING_S)
+        if ending.done():
+            raise _Ended(Close.NOT_RUNNING, TASK_ENDED) from error
         raise _Ended(Close.AGAIN, error.text) from error
     except Unauthenticated:
         raise _Ended(Close.SIGNED_OUT, "Your login has ended: sign in again.") from None

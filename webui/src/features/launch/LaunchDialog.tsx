@@ -58,7 +58,7 @@ export default function LaunchDialog({ kind, onClose }: { kind: LaunchKind; onCl
       void cache.invalidateQueries({ queryKey: keys.tasks() });
       const isPage = hasPage(kind);
       if (!isPage) toast.done(`Started. In a terminal: ${connectCommand({ kind, id })}`);
-      void navigate(isPage ? `/wait/${kind}/${id}` : `/${kind}/${id}/logs`, { replace: true });
+      void navigate(isPage ? `/wait/${kind}/${id}` : `/${kind}/${id}/${kind === "shell" ? "terminal" : "logs"}`, { replace: true });
     };
   };
   return (

@@ -15,16 +15,18 @@ import { Time } from "@/ui/text/Time";
 import { TaskActs } from "./TaskActs";
 import { TaskConfig } from "./TaskConfig";
 import { TaskTree } from "./TaskTree";
+import { TerminalTab } from "./TerminalTab";
 import { useTaskMenu } from "./useTaskMenu";
 
-export type TaskTab = "logs" | "story" | "config" | "tree";
+export type TaskTab = "logs" | "story" | "config" | "tree" | "terminal";
 
 /** `/:kind/:id/:tab` of a task that is no trial. */
 export default function TaskPage({ kind, tab }: { kind: string; tab: TaskTab }) {
   const id = useParams()["taskId"] ?? "";
   const tree = useTaskTree(id, kind === "generic");
   // Lists show ended interactive tasks for some days only: the page works without.
-  const listed = useTasks().data?.find((each) => each.id === id);
+  const list = useTasks();
+  const listed = list.data?.find((each) => each.id === id);
   const task = tree.data?.find((each) => each.id === id) ?? listed;
   const { menuOf, dialog } = useTaskMenu();
   const base = `/${kind}/${encodeURIComponent(id)}`;
@@ -43,14 +45,16 @@ export default function TaskPage({ kind, tab }: { kind: string; tab: TaskTab }) 
           </>
         )
       }
-      flush={tab === "logs"}
+      flush={tab === "logs" || tab === "terminal"}
       tabs={[
+        ...(kind === "shell" ? [{ label: "Terminal", to: `${base}/terminal` }] : []),
         { label: "Log", to: `${base}/logs` },
         { label: "Story", to: `${base}/story` },
         { label: "Configuration", to: `${base}/config` },
         ...(kind === "generic" ? [{ label: related > 1 ? `Tree ${related}` : "Tree", to: `${base}/tree` }] : []),
       ]}
     >
+      {tab === "terminal" && <TerminalTab id={id} task={task} isListed={list.isSuccess && !list.isFetching} />}
       {tab === "logs" && <Log kind={kind} id={id} />}
       {tab === "story" && <StoryView of="tasks" id={id} />}
       {tab === "config" && <TaskConfig id={id} />}

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
-import { useNavigate } from "react-router";
+import { Link, useNavigate } from "react-router";
 
 import { useRights } from "@/data/permissions/permissions";
 import { rules } from "@/data/rules";
-import { isFinished } from "@/data/states";
+import { isFinished, stateFamily } from "@/data/states";
 import { hasPage, type InteractiveTask } from "@/data/tasks";
 import { useUserName, useWorkspaces } from "@/data/workspaces";
 import { Button } from "@/ui/button/Button";
@@ -84,13 +84,22 @@ export function TaskTable({ tasks, total }: { tasks: InteractiveTask[]; total: n
   );
 }
 
+function Name({ task }: { task: InteractiveTask }) {
+  if (task.kind !== "shell" || stateFamily(task.state) !== "running") return task.name;
+  return (
+    <>
+      {task.name} <Link to={`/shell/${task.id}/terminal`}>Terminal</Link>
+    </>
+  );
+}
+
 function useColumns(): Column<InteractiveTask>[] {
   const userName = useUserName();
   const workspaces = useWorkspaces().data;
   return useMemo<Column<InteractiveTask>[]>(() => {
     const workspaceOf = (task: InteractiveTask) => workspaces?.find(({ id }) => id === task.workspaceId)?.name ?? "";
     return [
-      { id: "name", header: "Name", width: 180, grow: true, sortable: true, render: (task) => task.name, value: (task) => task.name },
+      { id: "name", header: "Name", width: 180, grow: true, sortable: true, render: (task) => <Name task={task} />, value: (task) => task.name },
       { id: "kind", header: "Kind", width: 104, sortable: true, render: (task) => task.kind, value: (task) => task.kind },
       { id: "state", header: "State", width: 122, type: "state", sortable: true, render: (task) => <StateBadge state={task.state} plain />, value: (task) => task.state },
       { id: "user", header: "User", width: 110, sortable: true, render: (task) => userName(task.userId), value: (task) => userName(task.userId) },

@@ -32,6 +32,7 @@ export function useTaskMenu() {
       const isPaused = refusalOf("unpause", task) === undefined;
       return [
         hasPage(task.kind) && !ended && { label: "Open", icon: "external", to: `/wait/${task.kind}/${task.id}` },
+        task.kind === "shell" && !ended && { label: "Terminal", icon: "terminal", to: `/shell/${task.id}/terminal` },
         { label: "Log", icon: "log", to: `/${task.kind}/${task.id}/logs` },
         { label: "Story", icon: "clock", to: `/${task.kind}/${task.id}/story` },
         { label: "Configuration", icon: "code", to: `/${task.kind}/${task.id}/config` },
