@@ -34,7 +34,7 @@ export function Items({ items, none }: { items: OverviewItem[]; none: string }) 
               <span className="hint number">{formatPercent(item.progress)}</span>
             </div>
           )}
-          {item.reason && <div className="hint">{item.reason}</div>}
+          {item.reason && <div className="hint" style={{ overflowWrap: "anywhere" }}><bdi>{item.reason}</bdi></div>}
         </li>
       ))}
       {items.length > SHOWN && <li className="hint">and {items.length - SHOWN} more</li>}
