@@ -15,6 +15,8 @@ from determined_master.domain import allowances
 from determined_master.domain.allowances import Allowance
 from determined_master.services.access import access_tokens, users
 from determined_master.services.access.users import Users
+from determined_master.services.configs import templates
+from determined_master.services.models import service as models
 from determined_master.services.workspaces import links, pages, projects
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -137,6 +139,36 @@ async def test_a_project_has_so_many_notes_and_no_more(
         await user("PUT", path, {"notes": [{"name": "n", "contents": "x" * 3000}]})
     ).status == 429
     assert (await user("PUT", path, {"notes": notes[:2]})).status == 200
+
+
+async def test_a_user_has_so_many_templates_and_no_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = world.clients["user"]
+    monkeypatch.setattr(templates, "TEMPLATES", replace(FEW, things="templates"))
+    body = {"config": {"description": "x"}, "workspaceId": 1}
+    made = [await user("POST", f"/api/v1/templates/mine{n}", body) for n in range(4)]
+    assert [answer.status for answer in made] == [200, 200, 200, 429]
+    assert "at most 3 with 3000 bytes together" in made[-1].text
+    assert (await user("PUT", "/api/v1/templates/mine3", body)).status == 429
+    large = {"description": "x" * 3000}
+    assert (await user("PATCH", "/api/v1/templates/mine0", large)).status == 429
+    assert (await user("DELETE", "/api/v1/templates/mine0")).status == 200
+    assert (await user("PUT", "/api/v1/templates/mine3", body)).status == 200
+
+
+async def test_a_user_has_so_many_models_and_no_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = world.clients["user"]
+    monkeypatch.setattr(models, "MODELS", replace(FEW, things="registered models"))
+    made = [await user("POST", "/api/v1/models", {"name": f"mine{n}"}) for n in range(4)]
+    assert [answer.status for answer in made] == [200, 200, 200, 429]
+    assert (await user("GET", "/api/v1/models/mine3")).status == 404
+    large = {"metadata": {"x": "y" * 3000}}
+    assert (await user("PATCH", "/api/v1/models/mine0", large)).status == 429
+    assert (await user("DELETE", "/api/v1/models/mine0")).status == 200
+    assert (await user("POST", "/api/v1/models", {"name": "mine3"})).status == 200
 
 
 @pytest.mark.parametrize("field", ["notes", "description"])

@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import TEMPLATES
 from determined_master.domain.config.template import check_template
 from determined_master.domain.config.template_source import TemplateSource
 from determined_master.domain.errors import AlreadyExists, InvalidArgument, NotFound
@@ -61,12 +62,11 @@ class Templates:
         Raises:
             AlreadyExists: the name is taken. NotFound: no such workspace.
             InvalidArgument: the name is blank, or the configuration has errors.
+            ResourceExhausted: the caller has too many.
         """
         new = await _checked(caller, name, workspace_id, config)
-        async with self._db.acquire() as conn:
-            await _check_workspace(conn, caller, new.workspace_id)
-            if not await rows.insert_template(conn, new):
-                raise _taken(name)
+        async with self._db.acquire() as conn, conn.transaction():
+            await _insert(conn, caller, new)
         return new
 
     async def put(
@@ -82,9 +82,7 @@ class Templates:
             row = await rows.lock_template(conn, name)
             if row is not None:
                 return await _replace(conn, caller, row, new.config)
-            await _check_workspace(conn, caller, new.workspace_id)
-            if not await rows.insert_template(conn, new):
-                raise _taken(name)
+            await _insert(conn, caller, new)
         return new
 
     async def replace(self, caller: Caller, name: str, config: Mapping[str, Any]) -> TemplateRow:
@@ -160,6 +158,13 @@ def _check_owner(caller: Caller, action: Action, row: TemplateRow) -> None:
     )
 
 
+async def _insert(conn: Conn, caller: Caller, new: TemplateRow) -> None:
+    await _check_workspace(conn, caller, new.workspace_id)
+    if not await rows.insert_template(conn, new):
+        raise _taken(new.name)
+    TEMPLATES.check(*await rows.measure_templates(conn, caller.user_id))
+
+
 async def _replace(
     conn: Conn, caller: Caller, row: TemplateRow, config: dict[str, Any]
 ) -> TemplateRow:
@@ -168,6 +173,8 @@ async def _replace(
     await rows.update_template(
         conn, row.name, config, changed_by=caller.user_id, is_admins=is_admins
     )
+    if row.owner_id is not None:
+        TEMPLATES.check(*await rows.measure_templates(conn, row.owner_id))
     return msgspec.structs.replace(row, config=config)
 
 

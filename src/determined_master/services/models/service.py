@@ -10,6 +10,7 @@ import msgspec
 
 from determined_master import clock
 from determined_master.domain.access import rules as access
+from determined_master.domain.allowances import MODELS
 from determined_master.domain.errors import (
     AlreadyExists,
     FailedPrecondition,
@@ -100,10 +101,10 @@ class Models:
 
         Raises:
             InvalidArgument: the name cannot be used. AlreadyExists: it is taken.
-            NotFound: there is no such workspace.
+            NotFound: there is no such workspace. ResourceExhausted: the caller has too many.
         """
         _check_name(model.name)
-        async with self._db.acquire() as conn:
+        async with self._db.acquire() as conn, conn.transaction():
             workspace_id = (
                 await _workspace(conn, caller, model.workspace_name, model.workspace_id)
                 or DEFAULT_WORKSPACE_ID
@@ -123,6 +124,7 @@ class Models:
                 await rows.insert_model(conn, new)
             except asyncpg.UniqueViolationError:
                 raise _taken(model.name) from None
+            MODELS.check(*await rows.measure_models(conn, caller.user_id))
             return await get_model(conn, model.name)
 
     async def change(self, caller: Caller, name: str, changes: ModelChanges) -> ModelRow:
@@ -152,6 +154,7 @@ class Models:
                 await rows.update_model(conn, model.id, written, clock.now())
             except asyncpg.UniqueViolationError:
                 raise _taken(changes.name or "") from None
+            MODELS.check(*await rows.measure_models(conn, model.user_id))
             return await get_model(conn, str(model.id))
 
     async def archive(self, caller: Caller, name: str, *, archived: bool) -> None:

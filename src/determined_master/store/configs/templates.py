@@ -77,6 +77,16 @@ async def update_template(
     await conn.execute(query, name, config, changed_by, is_admins)
 
 
+async def measure_templates(conn: Conn, owner_id: int) -> tuple[int, int]:
+    """Number and bytes of a user's templates."""
+    query = """
+        SELECT count(*), coalesce(sum(octet_length(config::text)), 0)::bigint
+          FROM templates WHERE owner_id = $1
+    """
+    row = await conn.fetchrow(query, owner_id)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
 async def rename_template(conn: Conn, old: str, new: str) -> None:
     """Give a template another name.
 

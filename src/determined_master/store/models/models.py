@@ -125,6 +125,18 @@ async def list_models(
     return [ModelRow(**row) for row in rows]
 
 
+async def measure_models(conn: Conn, user_id: int) -> tuple[int, int]:
+    """Number and bytes of a user's models."""
+    query = """
+        SELECT count(*), coalesce(sum(octet_length(description) + octet_length(notes)
+                                      + octet_length(metadata::text)
+                                      + octet_length(labels::text)), 0)::bigint
+          FROM models WHERE user_id = $1
+    """
+    row = await conn.fetchrow(query, user_id)
+    return (0, 0) if row is None else (row[0], row[1])
+
+
 async def update_model(conn: Conn, model_id: int, changes: dict[str, Any], at: datetime) -> None:
     """Write a user's changes to name, description, metadata, labels, notes, workspace, archived.
 
