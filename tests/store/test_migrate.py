@@ -56,7 +56,7 @@ async def test_steps_become_64_bit_and_no_report_or_chart_is_lost(before_wide_st
     tables = ("metrics", "metric_extremes")
     queries = [f"SELECT array_agg(to_jsonb(t) ORDER BY to_jsonb(t)) FROM {t} t" for t in tables]
     earlier = [await conn.fetchval(query) for query in queries]
-    await migrate(conn)
+    await migrate(conn, upto="0055")
     assert [await conn.fetchval(query) for query in queries] == earlier
     keys = await conn.fetchval(
         "SELECT count(*) FROM pg_index WHERE indisvalid AND indrelid IN"

@@ -1,4 +1,4 @@
-"""Extremes of parts, together and packed."""
+"""Extremes of parts, and of parts together."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from determined_master.domain.metrics.charts import (
     unpack_parts,
     unpack_unusual,
 )
-from determined_master.domain.metrics.extremes import Extremes, extremes_of, pack, unpack
+from determined_master.domain.metrics.extremes import extremes_of, joined
 from determined_master.domain.metrics.steps import step_code
 from determined_wire.bounds import MAX_STEPS
 
@@ -54,19 +54,28 @@ def test_packed_parts_of_a_block_are_read_as_they_were(
     assert [Part(*one) for one in unpack_parts(packed, code)] == chart.parts
     packed = pack_unusual(chart.unusual, code)
     assert list(unpack_unusual(packed, code)) == chart.unusual
-    steps = [report[0] for report in reports]
-    parts = extremes_of([(n, values) for n, _, values in reports]).get("loss", [])
-    code = step_code(min(steps), max(steps))
-    assert unpack(pack(parts, code), code) == parts
 
 
-def test_rows_of_small_steps_are_packed_as_by_earlier_releases() -> None:
-    extremes = pack([Extremes(0.5, 1, 2.0, HIGH)], "i")
-    assert extremes.hex() == "000000000000e03f010000000000000000000040ffffff7f"
+@pytest.mark.slow
+@given(REPORTS)
+def test_the_extremes_of_a_block_are_those_of_its_reports(
+    reports: list[tuple[int, float, dict[str, float]]],
+) -> None:
+    parts = extremes_of([(n, values) for n, _, values in reports]).get("loss")
+    extremes = charts_of(reports)["loss"].extremes
+    assert (extremes is None) == (parts is None)
+    if extremes is not None and parts is not None:
+        of_all = joined(parts)
+        assert (extremes.low, extremes.high) == (of_all.low, of_all.high)
+        values = {(steps, of_report["loss"]) for steps, _, of_report in reports}
+        assert {(extremes.low_steps, extremes.low), (extremes.high_steps, extremes.high)} <= values
+
+
+def test_rows_of_small_steps_are_packed_with_32_bits() -> None:
     unusual = pack_unusual([Unusual(2, 1.0, 0)], "i")
     assert unusual.hex() == "02000000000000000000f03f00"
-    part = pack_parts([Part(1, HIGH, 2, 0.5, 2.0, 2.0, 1.0, 1.0)], "i")
+    part = pack_parts([Part(1, HIGH, 2, 0.5, 2.0, 2.0, 1.0, 1.0, 1, HIGH)], "i")
     assert part.hex() == (
         "01000000ffffff7f02000000000000000000e03f00000000000000400000000000000040"
-        "000000000000f03f000000000000f03f"
+        "000000000000f03f000000000000f03f01000000ffffff7f"
     )

@@ -193,21 +193,6 @@ async def test_blocks_change_no_series(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("only_first", [True, False])
-async def test_old_blocks_without_columns_change_no_series(
-    pool: Database, trial: int, charts: Charts, only_first: bool
-) -> None:
-    await many_reports(pool, trial, 1, 3000)
-    wanted = ChartQuery(ChartAxis("batches"), 100)
-    before, _ = await read_both(charts, pool, trial, wanted)
-    which = "last_id = (SELECT min(last_id) FROM metric_blocks)" if only_first else "true"
-    await pool.execute(f"DELETE FROM metric_places WHERE {which}")
-    await pool.execute(f"UPDATE metric_charts SET doubles = NULL WHERE {which}")
-    found = await charts.read(ADMIN, [trial], [MetricName("training", "other"), LOSS], wanted)
-    assert [msgspec.json.decode(one) for one in found] == before
-
-
-@pytest.mark.slow
 async def test_blocks_are_made_for_whoever_reads_next(
     pool: Database, trial: int, charts: Charts
 ) -> None:

@@ -94,6 +94,35 @@ async def test_a_part_of_a_long_series_has_only_steps_that_are_asked_for(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("max_points", [20, 1000])
+async def test_infinities_of_a_long_series_are_shown(
+    pool: Database, trial: int, series: SeriesPoints, max_points: int
+) -> None:
+    await many_reports(pool, trial, 1, LONG)
+    await change(pool, trial, 5001, loss="Infinity")
+    await change(pool, trial, 5002, loss="NaN")
+    await change(pool, trial, LONG - 3, loss="-Infinity")
+    points = await series.find(wanted(trial, max_points=max_points))
+    assert len(points) <= max_points
+    unusual = {p.steps: p.metrics["loss"] for p in points if isinstance(p.metrics["loss"], str)}
+    assert {5001: "Infinity", LONG - 3: "-Infinity"}.items() <= unusual.items()
+
+
+@pytest.mark.slow
+async def test_a_metric_that_few_reports_have_keeps_its_ends_and_spikes(
+    pool: Database, trial: int, series: SeriesPoints
+) -> None:
+    await many_reports(pool, trial, 1, LONG)
+    for steps in range(7, LONG, 97):
+        await change(pool, trial, steps, seldom=steps % 5)
+    await change(pool, trial, 7 + 97 * 50, seldom=99)
+    points = await series.find(wanted(trial, "seldom", max_points=40))
+    assert len(points) <= 42
+    last = 7 + (LONG - 8) // 97 * 97
+    assert {7, 7 + 97 * 50, last} <= set(steps_of(points))
+
+
+@pytest.mark.slow
 async def test_reports_after_the_last_block_are_shown(
     pool: Database, trial: int, series: SeriesPoints
 ) -> None:

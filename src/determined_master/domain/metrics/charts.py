@@ -13,15 +13,17 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from determined_master.domain.metrics.extremes import PART_REPORTS, Extremes, joined
 from determined_master.domain.metrics.steps import StepCode
 from determined_master.domain.metrics.summary import as_number
 
-PART_REPORTS = 32
 MAX_RAW = 2000
 """A series of at most so many values is sent as it is."""
 WORDS = ("NaN", "Infinity", "-Infinity")
+NUMBERS = (math.nan, math.inf, -math.inf)
+"""By the same index."""
 
-_PARTS = {"i": struct.Struct("<iiiddddd"), "q": struct.Struct("<qqiddddd")}
+_PARTS = {"i": struct.Struct("<iiidddddii"), "q": struct.Struct("<qqidddddqq")}
 _UNUSUAL = {"i": struct.Struct("<idB"), "q": struct.Struct("<qdB")}
 
 
@@ -53,6 +55,8 @@ class Part(NamedTuple):
     last: float
     first_at: float
     last_at: float
+    low_steps: int
+    high_steps: int
 
 
 class Unusual(NamedTuple):
@@ -95,6 +99,22 @@ class Charted(NamedTuple):
     last_at: float
     parts: list[Part]
     unusual: list[Unusual]
+
+    @property
+    def extremes(self) -> Extremes | None:
+        """The lowest and the highest value; None if all are NaN."""
+        extremes = extremes_in(self.parts, self.unusual)
+        return joined(extremes) if extremes else None
+
+
+def extremes_in(parts: Iterable[tuple[Any, ...]], unusual: Iterable[Unusual]) -> list[Extremes]:
+    """The extremes of each part, and the infinities, which no part has."""
+    extremes = [Extremes(part[3], part[8], part[4], part[9]) for part in parts]
+    for one in unusual:
+        number = NUMBERS[one.word]
+        if number == number:
+            extremes.append(Extremes(number, one.steps, number, one.steps))
+    return extremes
 
 
 def charts_of(reports: Sequence[Report]) -> dict[str, Charted]:
@@ -229,7 +249,7 @@ def bucketed(spans: Sequence[ChartSpan], buckets: int) -> Columns:
 
 
 def pack_parts(parts: Iterable[Part], code: StepCode) -> bytes:
-    """Parts as bytes, 52 each, or 60 with large steps."""
+    """Parts as bytes, 60 each, or 76 with large steps."""
     packed = _PARTS[code]
     return b"".join(packed.pack(*part) for part in parts)
 
@@ -265,7 +285,7 @@ def _add_part(
                 continue
             known = open_.get(name)
             if known is None:
-                open_[name] = [steps, steps, 1, number, number, number, at, at]
+                open_[name] = [steps, steps, 1, number, number, number, at, at, steps, steps]
             else:
                 _extend(known, steps, number, at)
     for name, known in open_.items():
@@ -275,9 +295,9 @@ def _add_part(
 def _extend(known: list[Any], steps: int, number: float, at: float) -> None:
     known[2] += 1
     if number < known[3]:
-        known[3] = number
+        known[3], known[8] = number, steps
     elif number > known[4]:
-        known[4] = number
+        known[4], known[9] = number, steps
     if steps >= known[1]:
         known[1], known[5] = steps, number
     elif steps < known[0]:

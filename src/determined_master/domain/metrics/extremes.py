@@ -7,17 +7,15 @@ shows outliers however long the series is.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from determined_master.domain.metrics.steps import StepCode
 from determined_master.domain.metrics.summary import as_number
 
 BLOCK_REPORTS = 1024
-PART_REPORTS = 64
-
-_PACKED = {"i": struct.Struct("<didi"), "q": struct.Struct("<dqdq")}
+PART_REPORTS = 32
+_LOW, _HIGH = itemgetter(0), itemgetter(2)
 
 
 class Extremes(NamedTuple):
@@ -50,15 +48,13 @@ def extremes_of(
     return found
 
 
-def joined(parts: Iterable[Extremes]) -> Extremes:
+def joined(parts: Sequence[Extremes]) -> Extremes:
     """The extremes of several parts together; the first of equal values.
 
     Raises:
         ValueError: there is no part.
     """
-    given = list(parts)
-    low = min(given, key=lambda part: part.low)
-    high = max(given, key=lambda part: part.high)
+    low, high = min(parts, key=_LOW), max(parts, key=_HIGH)
     return Extremes(low.low, low.low_steps, high.high, high.high_steps)
 
 
@@ -74,17 +70,6 @@ def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
         steps.add(part.low_steps)
         steps.add(part.high_steps)
     return steps
-
-
-def pack(parts: Iterable[Extremes], code: StepCode) -> bytes:
-    """Parts as bytes, 24 each, or 32 with large steps."""
-    packed = _PACKED[code]
-    return b"".join(packed.pack(*part) for part in parts)
-
-
-def unpack(packed: bytes, code: StepCode) -> list[Extremes]:
-    """The inverse of `pack`."""
-    return list(map(Extremes._make, _PACKED[code].iter_unpack(packed)))
 
 
 def _of_part(reports: Sequence[Values]) -> dict[str, list[Any]]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MAX_READ = 16_384
 """So many reports are read one by one: that takes about 0.1 s."""
 LIMIT = MAX_READ + 2 * MAX_LATE
-_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class ChartRead:
@@ -158,7 +157,8 @@ class ChartRead:
     async def _from_blocks(self, conn: Conn, reports: SeriesRequest) -> Series | None:
         # First, so that a block that is made in between leaves no gap.
         last_id = await blocks.find_last_id(conn, reports.trial_id)
-        packed = await rows.list_packed(conn, reports, self._axis, last_id)
+        within = msgspec.structs.replace(reports, up_to_id=last_id)
+        packed = await rows.list_packed(conn, within, self._axis)
         series, torn = await asyncio.to_thread(self._whole_parts, packed)
         if len(torn) > 2:  # of parts in a row only the first and the last are torn
             return None
@@ -167,9 +167,7 @@ class ChartRead:
             for first, last in torn
             for row in await rows.list_reports(
                 conn,
-                msgspec.structs.replace(
-                    reports, from_steps=first, to_steps=last, up_to_id=last_id
-                ),
+                msgspec.structs.replace(within, from_steps=first, to_steps=last),
                 self._axis,
                 MAX_READ,
             )
@@ -186,7 +184,7 @@ class ChartRead:
         by_time, low, high = self._axis.name == "time", self._axis.low, self._axis.high
         series = Series()
         torn: list[tuple[int, int]] = []
-        for steps, last_steps, n, least, most, value, at, last_at in parts:
+        for steps, last_steps, n, least, most, value, at, last_at, _, _ in parts:
             first, last = (at, last_at) if by_time else (steps, last_steps)
             if last < low or first > high:
                 continue
@@ -197,7 +195,7 @@ class ChartRead:
         for one in unusual:
             x = one.at if by_time else one.steps
             if low <= x <= high:
-                series.unusual.append((x, _NUMBERS[domain.WORDS[one.word]]))
+                series.unusual.append((x, domain.NUMBERS[one.word]))
         return series, torn
 
     def _join(self, series: Series, torn: Sequence[RawRow], late: Sequence[RawRow]) -> bool:

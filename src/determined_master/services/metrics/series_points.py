@@ -10,28 +10,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from determined_master.domain.metrics.charts import Report, charts_of
+from determined_master.domain.metrics.charts import ChartAxis, Report, charts_of, extremes_in
 from determined_master.domain.metrics.columns import columns_of
 from determined_master.domain.metrics.extremes import (
     BLOCK_REPORTS,
     PART_REPORTS,
+    Extremes,
     Values,
     extremes_of,
-    joined,
     thinned,
 )
 from determined_master.records.metrics import PointRow, SeriesRequest
 from determined_master.store.connection_errors import DATABASE_ERRORS
-from determined_master.store.metrics import blocks
+from determined_master.store.metrics import blocks, charts
 from determined_master.store.metrics import series as rows
-from determined_master.store.metrics.blocks import Block, BlockEntry, NewEntry
+from determined_master.store.metrics.blocks import Block
 from determined_master.store.metrics.chart_columns import NewCharts, insert_charts
+from determined_master.store.metrics.charts import BlockEntry
 
 if TYPE_CHECKING:
     from determined_master.store.db import Conn, Database
@@ -46,7 +48,6 @@ IDLE_S = 1.0
 MAX_NOTED = 50_000
 MAX_REFUSED = 10
 """Other masters may make the same blocks; one of them makes progress with each try."""
-MAX_ID = 2**63 - 1
 
 
 class SeriesPoints:
@@ -102,10 +103,16 @@ class SeriesPoints:
         if late > MAX_LATE:
             await self.catch_up(request.trial_id)
         async with self._db.acquire() as conn:
-            series = await _read_entries(conn, request)
-            is_long = any(series.count(name) > MAX_WHOLE for name in request.names)
-            if is_long:
-                return await rows.list_points_at(conn, request, await _long(conn, series)), False
+            # First, so that a block that is made in between leaves no gap.
+            last_id = await blocks.find_last_id(conn, request.trial_id)
+            within = msgspec.structs.replace(request, up_to_id=last_id)
+            entries = await charts.list_entries(conn, within)
+            reports: Counter[str] = Counter()
+            for entry in entries:
+                reports[entry.name] += entry.reports
+            if max(reports.values(), default=0) > MAX_WHOLE:
+                steps = await _extreme_steps(conn, request, entries, last_id)
+                return await rows.list_points_at(conn, request, steps), False
             return await rows.list_points(conn, request, MAX_WHOLE + 2 * MAX_LATE), True
 
     async def _add_block(self, trial_id: int) -> bool | None:
@@ -115,12 +122,12 @@ class SeriesPoints:
             reports = await blocks.list_for_block(conn, trial_id, after)
         if len(reports) < BLOCK_REPORTS:
             return None
-        entries, charts = await asyncio.to_thread(_contents_of, reports)
+        contents = await asyncio.to_thread(_contents_of, reports)
         block = Block(trial_id, reports[-1].id, reports[0].id, len(reports))
         async with self._db.acquire() as conn, conn.transaction():
-            is_stored = await blocks.insert_block(conn, block, entries)
+            is_stored = await blocks.insert_block(conn, block)
             if is_stored:
-                await insert_charts(conn, trial_id, block.last_id, charts)
+                await insert_charts(conn, block, contents)
             return is_stored
 
 
@@ -142,98 +149,76 @@ def shown_steps(reports: Sequence[Values], request: SeriesRequest) -> set[int] |
     return steps
 
 
-class _Series(msgspec.Struct, frozen=True):
-    """The blocks' data for the requested part of a series, by metric."""
-
-    request: SeriesRequest
-    last_id: int
-    """Of the last block at that time: later reports are read one by one."""
-    whole: dict[str, list[BlockEntry]]
-    torn: dict[str, list[BlockEntry]]
-    """Blocks that also contain other reports; the requested reports are read instead."""
-
-    def count(self, name: str) -> int:
-        """How many reports of the group the blocks have there."""
-        return sum(e.reports for e in (*self.whole[name], *self.torn[name]))
-
-
-async def _read_entries(conn: Conn, request: SeriesRequest) -> _Series:
-    # First, so that a block that is made in between leaves no gap.
-    last_id = await blocks.find_last_id(conn, request.trial_id)
-    series = _Series(request, last_id, {}, {})
-    for name in request.names:
-        whole, torn = series.whole.setdefault(name, []), series.torn.setdefault(name, [])
-        for entry in await blocks.list_entries(conn, request.trial_id, request.group, name):
-            is_asked = (
-                request.after_id < entry.last_id <= last_id
-                and entry.last_steps >= request.from_steps
-                and entry.first_steps <= request.to_steps
-            )
-            is_whole = (
-                entry.first_id > request.after_id
-                and entry.first_steps >= request.from_steps
-                and entry.last_steps <= request.to_steps
-            )
-            if is_asked:
-                (whole if is_whole else torn).append(entry)
-    return series
-
-
-def _contents_of(reports: Sequence[blocks.RawReport]) -> tuple[list[NewEntry], NewCharts]:
-    """What a block keeps: extremes, and what charts read."""
-    groups: dict[str, list[Values]] = {}
-    timed: dict[str, list[Report]] = {}
+def _contents_of(reports: Sequence[blocks.RawReport]) -> NewCharts:
+    """What a block keeps."""
+    groups: dict[str, list[Report]] = {}
     for report in reports:
         values = msgspec.json.decode(report.metrics)
-        groups.setdefault(report.group, []).append((report.steps, values))
-        timed.setdefault(report.group, []).append((report.steps, report.at, values))
+        groups.setdefault(report.group, []).append((report.steps, report.at, values))
     charted = [
-        (group, name, kept)
-        for group, of_group in timed.items()
-        for name, kept in charts_of(of_group).items()
+        (group, name, chart)
+        for group, of_group in groups.items()
+        for name, chart in charts_of(of_group).items()
     ]
-    columns = {group: columns_of(of_group) for group, of_group in timed.items()}
-    return _entries_of(groups), NewCharts(columns, charted)
-
-
-def _entries_of(groups: Mapping[str, Sequence[Values]]) -> list[NewEntry]:
-    entries = []
-    for group, values in groups.items():
-        first, last = min(v[0] for v in values), max(v[0] for v in values)
-        for name, parts in extremes_of(values).items():
-            entries.append(NewEntry(group, name, len(values), first, last, joined(parts), parts))
-    return entries
+    return NewCharts({group: columns_of(of_group) for group, of_group in groups.items()}, charted)
 
 
 def _buckets(request: SeriesRequest) -> int:
     return max(1, (request.max_points - 2) // (2 * len(request.names)))
 
 
-async def _long(conn: Conn, series: _Series) -> list[int]:
+async def _extreme_steps(
+    conn: Conn, request: SeriesRequest, entries: Sequence[BlockEntry], last_id: int
+) -> list[int]:
     """Steps of the extremes: of whole blocks, and of the reports that are in none of them."""
-    request = series.request
     buckets = _buckets(request)
-    spans = {(e.first_id, e.last_id) for torn in series.torn.values() for e in torn}
+    spans: set[tuple[int, int]] = set()
+    by_name: dict[str, list[BlockEntry]] = {name: [] for name in request.names}
+    for entry in entries:
+        if _is_whole(entry, request):
+            by_name[entry.name].append(entry)
+        else:
+            spans.add((entry.first_id - 1, entry.last_id))
     loose = [
-        row
-        for span in sorted({*spans, (series.last_id + 1, MAX_ID)})
-        for row in await rows.list_between(conn, request, *span)
+        (row.steps, row.metrics)
+        for after_id, up_to_id in sorted({*spans, (last_id, request.up_to_id)})
+        for row in await rows.list_between(
+            conn,
+            msgspec.structs.replace(
+                request, after_id=max(after_id, request.after_id), up_to_id=up_to_id
+            ),
+        )
     ]
-    steps: set[int] = set()
-    for name in request.names:
-        whole = series.whole[name]
+    steps = {end(v[0] for v in loose) for end in (min, max)} if loose else set()
+    for name, whole in by_name.items():
         by_block = 2 * len(whole) > buckets
-        each = BLOCK_REPORTS if by_block else PART_REPORTS
-        parts = extremes_of([(v.steps, v.metrics) for v in loose], each).get(name, [])
+        parts = extremes_of(loose, BLOCK_REPORTS if by_block else PART_REPORTS).get(name, [])
         if by_block:
-            parts += [e.extremes for e in whole]
+            parts += [e.extremes for e in whole if e.extremes is not None]
         elif whole:
-            ids = (whole[0].last_id, whole[-1].last_id)
-            found = await blocks.list_parts(conn, request.trial_id, request.group, name, ids)
-            parts += [part for e in whole for part in found[e.last_id]]
-        parts.sort(key=lambda part: part.low_steps)
+            parts += await _parts_of(conn, request, whole)
+        parts.sort(key=itemgetter(1))
         steps |= thinned(parts, buckets)
         steps |= {e.first_steps for e in whole[:1]} | {e.last_steps for e in whole[-1:]}
-    if loose:
-        steps |= {min(v.steps for v in loose), max(v.steps for v in loose)}
     return sorted(steps)
+
+
+def _is_whole(entry: BlockEntry, request: SeriesRequest) -> bool:
+    """Whether the request has all reports of the block with the metric."""
+    return (
+        entry.first_id > request.after_id
+        and entry.first_steps >= request.from_steps
+        and entry.last_steps <= request.to_steps
+    )
+
+
+async def _parts_of(
+    conn: Conn, request: SeriesRequest, whole: Sequence[BlockEntry]
+) -> list[Extremes]:
+    """The extremes of each part of one metric's blocks."""
+    ids = {entry.last_id for entry in whole}
+    axis = ChartAxis("batches", request.from_steps, request.to_steps)
+    one = msgspec.structs.replace(request, names=[whole[0].name], up_to_id=max(ids))
+    packed = await charts.list_packed(conn, one, axis)
+    parts, unusual = charts.unpack(each for each in packed if each.last_id in ids)
+    return extremes_in(parts, unusual)

@@ -15,7 +15,6 @@ _OF_TRIALS = (
     "DELETE FROM metrics WHERE trial_id = ANY ($1)",
     "DELETE FROM metric_charts WHERE trial_id = ANY ($1)",
     "DELETE FROM metric_places WHERE trial_id = ANY ($1)",
-    "DELETE FROM metric_extremes WHERE trial_id = ANY ($1)",
     "DELETE FROM metric_blocks WHERE trial_id = ANY ($1)",
 )
 _CHECKPOINTS_OF_TRIALS = (

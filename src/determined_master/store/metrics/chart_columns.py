@@ -10,6 +10,7 @@ import msgspec
 from determined_master.domain.metrics.charts import ChartAxis, Charted, pack_parts, pack_unusual
 from determined_master.domain.metrics.columns import GroupColumns
 from determined_master.domain.metrics.steps import step_code
+from determined_master.store.metrics.blocks import Block
 from determined_master.store.metrics.charts import overlap, range_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class BlockColumns(msgspec.Struct, frozen=True):
     """None of a metric that does not have a finite number in each report."""
 
 
-async def insert_charts(conn: Conn, trial_id: int, last_id: int, charts: NewCharts) -> None:
+async def insert_charts(conn: Conn, block: Block, charts: NewCharts) -> None:
     """Store what a block keeps for charts; inside the caller's transaction."""
     of_groups = """
         INSERT INTO metric_places
@@ -49,20 +50,29 @@ async def insert_charts(conn: Conn, trial_id: int, last_id: int, charts: NewChar
     of_metrics = """
         INSERT INTO metric_charts
         SELECT $1, n.metric_group, n.name, $2, n.reports, n.first_steps, n.last_steps,
-               n.first_at, n.last_at, n.parts, n.unusual, n.doubles
-          FROM unnest($3::text[], $4::text[], $5::int[], $6::bigint[], $7::bigint[],
-                      $8::float8[], $9::float8[], $10::bytea[], $11::bytea[], $12::bytea[])
+               n.first_at, n.last_at, n.parts, n.unusual, n.doubles,
+               $3, n.group_reports, n.low, n.low_steps, n.high, n.high_steps
+          FROM unnest($4::text[], $5::text[], $6::int[], $7::bigint[], $8::bigint[],
+                      $9::float8[], $10::float8[], $11::bytea[], $12::bytea[], $13::bytea[],
+                      $14::int[], $15::float8[], $16::bigint[], $17::float8[], $18::bigint[])
             AS n (metric_group, name, reports, first_steps, last_steps, first_at, last_at, parts,
-                  unusual, doubles)
+                  unusual, doubles, group_reports, low, low_steps, high, high_steps)
     """
     groups = [(group, *columns[:6]) for group, columns in charts.groups.items()]
     metrics = [
-        (group, name, *_packed(chart), charts.groups[group].values.get(name))
+        (
+            *(group, name, *_packed(chart), charts.groups[group].values.get(name)),
+            *(len(charts.groups[group].at) // 8, *(chart.extremes or (None,) * 4)),
+        )
         for group, name, chart in charts.metrics
     ]
-    for query, rows in ((of_groups, groups), (of_metrics, metrics)):
-        if rows:
-            await conn.execute(query, trial_id, last_id, *map(list, zip(*rows, strict=True)))
+    ids = (block.trial_id, block.last_id)
+    if groups:
+        values = map(list, zip(*groups, strict=True))
+        await conn.execute(of_groups, *ids, *values)
+    if metrics:
+        values = map(list, zip(*metrics, strict=True))
+        await conn.execute(of_metrics, *ids, block.first_id, *values)
 
 
 async def list_columns(
@@ -70,8 +80,7 @@ async def list_columns(
 ) -> list[BlockColumns]:
     """The columns of some metrics in the blocks that overlap a range of a stored axis, in order.
 
-    Only of blocks up to one of them, and no more than `limit`. None at all if one of those blocks
-    was made before there were columns: the others alone would leave a gap.
+    Only of blocks up to one of them, and no more than `limit`.
     """
     query = f"""
         SELECT p.first_steps, p.last_steps, p.steps, p.at, ARRAY (
@@ -83,12 +92,6 @@ async def list_columns(
                     ORDER BY n.place)
           FROM metric_places p
          WHERE p.trial_id = $1 AND p.metric_group = $2 AND p.last_id <= $6 {overlap(axis)}
-           AND NOT EXISTS (
-                   SELECT FROM metric_charts
-                    WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3)
-                      AND last_id <= $6 {overlap(axis)}
-                      AND last_id NOT IN (SELECT last_id FROM metric_places
-                                           WHERE trial_id = $1 AND metric_group = $2))
          ORDER BY p.last_id LIMIT {limit:d}
     """
     values = (request.trial_id, request.group, list(request.names), *range_of(axis), last_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from determined_master.domain.metrics.charts import (
     unpack_parts,
     unpack_unusual,
 )
+from determined_master.domain.metrics.extremes import Extremes
 from determined_master.domain.metrics.steps import step_code
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ class ChartBlock(msgspec.Struct, frozen=True):
     last_steps: int
 
 
+class BlockEntry(msgspec.Struct, frozen=True):
+    """A metric in a block, with its extremes; `reports` counts those of the whole group."""
+
+    name: str
+    first_id: int
+    last_id: int
+    reports: int
+    first_steps: int
+    last_steps: int
+    extremes: Extremes | None
+
+
 class RawRow(msgspec.Struct, frozen=True):
     """A report: its steps, time (unix seconds), number and, as JSON, the axis and the metrics."""
 
@@ -47,6 +60,7 @@ class RawRow(msgspec.Struct, frozen=True):
 class PackedChart(NamedTuple):
     """Parts and unusual values of a metric in a block, and the range of their steps."""
 
+    last_id: int
     first_steps: int
     last_steps: int
     parts: bytes
@@ -89,21 +103,41 @@ async def list_blocks(conn: Conn, request: SeriesRequest, axis: ChartAxis) -> li
     return [ChartBlock(*row) for row in await conn.fetch(query, *values)]
 
 
-async def list_packed(
-    conn: Conn, request: SeriesRequest, axis: ChartAxis, last_id: int
-) -> list[PackedChart]:
-    """Parts and unusual values of one metric in these blocks, up to one of them, in order."""
+async def list_entries(conn: Conn, request: SeriesRequest) -> list[BlockEntry]:
+    """Each metric in the blocks with reports of the request, by metric, in order."""
+    query = """
+        SELECT name, first_id, last_id, group_reports, first_steps, last_steps,
+               low, low_steps, high, high_steps
+          FROM metric_charts
+         WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3)
+           AND last_id > $4 AND last_id <= $5 AND last_steps >= $6 AND first_steps <= $7
+         ORDER BY name, last_id
+    """
+    values: tuple[Any, ...] = (request.trial_id, request.group, list(request.names))
+    values += (request.after_id, request.up_to_id, request.from_steps, request.to_steps)
+    return [
+        BlockEntry(
+            *(r[0], r[1], r[2], r[3], r[4], r[5]),
+            None if r[6] is None else Extremes(r[6], r[7], r[8], r[9]),
+        )
+        for r in await conn.fetch(query, *values)
+    ]
+
+
+async def list_packed(conn: Conn, request: SeriesRequest, axis: ChartAxis) -> list[PackedChart]:
+    """Parts and unusual values of one metric in blocks of the range, in order."""
     query = f"""
-        SELECT first_steps, last_steps, parts, unusual FROM metric_charts
+        SELECT last_id, first_steps, last_steps, parts, unusual FROM metric_charts
          WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3) {overlap(axis)}
            AND last_id <= $6
          ORDER BY last_id
     """
-    values = (request.trial_id, request.group, list(request.names), *range_of(axis), last_id)
+    names = list(request.names)
+    values = (request.trial_id, request.group, names, *range_of(axis), request.up_to_id)
     return [PackedChart(*row) for row in await conn.fetch(query, *values)]
 
 
-def unpack(packed: Sequence[PackedChart]) -> tuple[list[tuple[Any, ...]], list[Unusual]]:
+def unpack(packed: Iterable[PackedChart]) -> tuple[list[tuple[Any, ...]], list[Unusual]]:
     """The parts and unusual values of several blocks, in their order."""
     parts: list[tuple[Any, ...]] = []
     unusual: list[Unusual] = []

@@ -85,10 +85,8 @@ async def list_added(
     return rows[0][4], _points([row for row in rows if row[0] is not None], request.names)
 
 
-async def list_between(
-    conn: Conn, request: SeriesRequest, first_id: int, last_id: int
-) -> list[ValueRow]:
-    """Steps and values of the reports from one id to another, by id.
+async def list_between(conn: Conn, request: SeriesRequest) -> list[ValueRow]:
+    """Steps and values of the reports between two ids, by id.
 
     Only the index of ids can find them: the one of steps would read the whole group.
     """
@@ -102,8 +100,8 @@ async def list_between(
          ORDER BY r.id
     """
     steps = (request.from_steps, request.to_steps)
-    after = msgspec.structs.replace(request, after_id=max(request.after_id, first_id - 1))
-    return [ValueRow(*row) for row in await conn.fetch(query, *_values(after), *steps, last_id)]
+    values = (*_values(request), *steps, request.up_to_id)
+    return [ValueRow(*row) for row in await conn.fetch(query, *values)]
 
 
 def _columns(request: SeriesRequest, first: int) -> str:
