@@ -29,17 +29,17 @@ T = TypeVar("T")
 MAX_WARNINGS = 10
 
 
-def message_of(message_type: type[T], record: msgspec.Struct, **others: Any) -> T:
-    """A message with the fields of a record that have the same names, and with other values.
+def struct_of(struct_type: type[T], source: msgspec.Struct, **others: Any) -> T:
+    """A message or record with the fields of another one that have the same names.
 
     Args:
-        message_type: of the message.
-        record: a row, or a part of one.
-        others: fields that the record does not have, or has in another form.
+        struct_type: of the result.
+        source: a row or a part of one, or a request.
+        others: fields that the source does not have, or has in another form.
     """
-    struct: Any = message_type
-    names = _common_names(struct.__struct_fields__, record.__struct_fields__)
-    return message_type(**{name: getattr(record, name) for name in names} | others)
+    struct: Any = struct_type
+    names = _common_names(struct.__struct_fields__, source.__struct_fields__)
+    return struct_type(**{name: getattr(source, name) for name in names} | others)
 
 
 @cache
@@ -128,16 +128,13 @@ def checkpoint(caller: Caller, row: CheckpointRow) -> Checkpoint:
         validation_metrics=_metrics(source.validation_metrics),
         searcher_metric=source.searcher_metric,
     )
-    return Checkpoint(
+    return struct_of(
+        Checkpoint,
+        row,
         task_id=row.task_id or "",
-        allocation_id=row.allocation_id,
-        uuid=row.uuid,
         report_time=row.reported_at,
-        resources=row.resources,
-        metadata=row.metadata,
         state=CheckpointState[f"STATE_{row.state}"],
         training=training,
-        storage_id=row.storage_id,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.records.access import GroupRow, UserRow
 from determined_master.records.workspaces import WorkspaceRow
 from determined_master.services.access.users import UserChange
@@ -16,14 +16,14 @@ from determined_wire.rest.types.user import AgentUserGroup, PatchUser, User
 
 def user_message(row: UserRow) -> User:
     """A user."""
-    return message_of(User, row, agent_user_group=agent_group_message(row))
+    return struct_of(User, row, agent_user_group=agent_group_message(row))
 
 
 def agent_group_message(row: UserRow | WorkspaceRow) -> AgentUserGroup | None:
     """The account of a user's or workspace's tasks on agents; None where nothing is set."""
     if row.agent_uid is None and row.agent_gid is None:
         return None
-    return message_of(AgentUserGroup, row)
+    return struct_of(AgentUserGroup, row)
 
 
 def agent_fields(group: AgentUserGroup | None) -> dict[str, object] | None:
@@ -40,26 +40,14 @@ def group_message(row: GroupRow, members: Sequence[UserRow]) -> GroupDetails:
 
 def change_of(patch: PatchUser) -> UserChange:
     """The change in a PATCH."""
-    return UserChange(
-        username=patch.username,
-        display_name=patch.display_name,
-        admin=patch.admin,
-        active=patch.active,
-        remote=patch.remote,
-        password=patch.password,
-        is_hashed=patch.is_hashed,
-        agent=agent_fields(patch.agent_user_group),
-    )
+    return struct_of(UserChange, patch, agent=agent_fields(patch.agent_user_group))
 
 
 def change_of_new(user: User, password: str, *, is_hashed: bool) -> UserChange:
     """What making a user asks for."""
-    return UserChange(
-        username=user.username,
-        display_name=user.display_name,
-        admin=user.admin,
-        active=user.active,
-        remote=user.remote,
+    return struct_of(
+        UserChange,
+        user,
         password=password or None,
         is_hashed=is_hashed,
         agent=agent_fields(user.agent_user_group),

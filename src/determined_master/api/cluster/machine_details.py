@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.settings.aws import AwsProvider
 from determined_master.settings.gcp import GcpProvider
 from determined_master.settings.provider import Provider
@@ -29,7 +29,7 @@ def machine_details(settings: Provider, details: ResourcePoolDetail) -> Resource
 
 def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:
     net = aws.network_interface
-    return message_of(
+    return struct_of(
         ResourcePoolAwsDetail,
         aws,
         public_ip=net.public_ip,
@@ -43,7 +43,7 @@ def _aws(aws: AwsProvider) -> ResourcePoolAwsDetail:
 
 def _gcp(gcp: GcpProvider) -> ResourcePoolGcpDetail:
     net, kind, account = gcp.network_interface, gcp.types[0], gcp.service_account
-    return message_of(
+    return struct_of(
         ResourcePoolGcpDetail,
         gcp,
         zone=next(iter(gcp.zones), gcp.zone),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from determined_master.api.http.access import FILTERED, IN_SERVICE
+from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import cut
@@ -12,37 +15,18 @@ from determined_wire.rest import resource_pools as wire
 BINDINGS = "/api/v1/resource-pools/{resource_pool_name}/workspace-bindings"
 
 
-@route("POST", BINDINGS, access=IN_SERVICE)
-async def bind_pool(
-    call: Call, request: wire.BindRPToWorkspaceRequest, pool_bindings: PoolBindings
-) -> wire.BindRPToWorkspaceResponse:
-    """Bind a pool to workspaces, in addition to existing bindings."""
-    await pool_bindings.bind(
-        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
-    )
-    return wire.BindRPToWorkspaceResponse()
-
-
-@route("PUT", BINDINGS, access=IN_SERVICE)
-async def overwrite_bindings(
-    call: Call, request: wire.OverwriteRPWorkspaceBindingsRequest, pool_bindings: PoolBindings
-) -> wire.OverwriteRPWorkspaceBindingsResponse:
-    """Bind a pool to these workspaces and no others."""
-    await pool_bindings.overwrite(
-        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
-    )
-    return wire.OverwriteRPWorkspaceBindingsResponse()
-
-
-@route("DELETE", BINDINGS, access=IN_SERVICE)
-async def unbind_pool(
-    call: Call, request: wire.UnbindRPFromWorkspaceRequest, pool_bindings: PoolBindings
-) -> wire.UnbindRPFromWorkspaceResponse:
-    """Take bindings away."""
-    await pool_bindings.unbind(
-        call.caller, request.resource_pool_name, request.workspace_ids, request.workspace_names
-    )
-    return wire.UnbindRPFromWorkspaceResponse()
+_change_route = partial(
+    pass_through, takes=("workspace_ids", "workspace_names"), access=IN_SERVICE
+)
+bind_pool = _change_route(
+    f"POST {BINDINGS}",
+    "Bind a pool to workspaces, in addition to existing bindings.",
+    PoolBindings.bind,
+)
+overwrite_bindings = _change_route(
+    f"PUT {BINDINGS}", "Bind a pool to these workspaces and no others.", PoolBindings.overwrite
+)
+unbind_pool = _change_route(f"DELETE {BINDINGS}", "Take bindings away.", PoolBindings.unbind)
 
 
 @route("GET", BINDINGS, access=FILTERED, in_task=READS)

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from determined_master.api.cluster import usage_csv
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, Reply, plain_route, route
+from determined_master.api.shapes import struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.usage import (
     Period,
@@ -128,16 +129,13 @@ async def get_costs(
 
 
 def _entry(span: Span) -> ResourceAllocationRawEntry:
-    return ResourceAllocationRawEntry(
-        kind=span.kind,
+    return struct_of(
+        ResourceAllocationRawEntry,
+        span,
         start_time=span.began_at,
         end_time=span.ended_at,
         experiment_id=span.experiment_id or 0,
-        username=span.username,
         user_id=span.user_id or 0,
-        labels=span.labels,
-        seconds=span.seconds,
-        slots=span.slots,
     )
 
 

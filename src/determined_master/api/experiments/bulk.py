@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from determined_master.api.http.access import ALL, Need, on, on_any
 from determined_master.api.http.endpoint_routes import endpoint_route
 from determined_master.api.http.routes import Call, Route, route
+from determined_master.api.shapes import struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.experiment.actions import ACTIONS, ActionId
 from determined_master.records.experiments import ExperimentQuery
@@ -125,13 +126,10 @@ async def _each(
 
 def bulk_filter(filters: BulkExperimentFilters, project_id: int = 0) -> ExperimentQuery:
     """The experiments that match; the given project applies unless the filters name one."""
-    return ExperimentQuery(
-        name=filters.name,
-        description=filters.description,
-        labels=filters.labels,
-        archived=filters.archived,
+    return struct_of(
+        ExperimentQuery,
+        filters,
         states=[s.removeprefix("STATE_") for s in filters.states],
-        user_ids=filters.user_ids,
         project_id=only_project(filters.project_id) or project_id,
         not_ids=filters.excluded_experiment_ids,
     )

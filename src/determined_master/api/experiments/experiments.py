@@ -13,7 +13,12 @@ from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS, WORKS
-from determined_master.api.shapes import add_config_warnings, pagination, seconds_between
+from determined_master.api.shapes import (
+    add_config_warnings,
+    pagination,
+    seconds_between,
+    struct_of,
+)
 from determined_master.domain.config.masking import mask_config
 from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.states import shown_state
@@ -116,23 +121,16 @@ async def get_experiments(
     """Experiments that match the filters, a page of them."""
     ids = request.experiment_id_filter
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
-    wanted = ExperimentQuery(
-        name=request.name,
-        description=request.description,
-        labels=request.labels,
-        archived=request.archived,
+    wanted = struct_of(
+        ExperimentQuery,
+        request,
         states=[s.removeprefix("STATE_") for s in request.states],
-        users=request.users,
-        user_ids=request.user_ids,
-        project_id=request.project_id,
         ids=ids.incl if ids else (),
         not_ids=ids.not_in if ids else (),
         id_from=_lowest(ids.gte, ids.gt) if ids else None,
         id_to=_highest(ids.lte, ids.lt) if ids else None,
         sort="id" if sort == "unspecified" else sort,
         descending=request.order_by is OrderBy.ORDER_BY_DESC,
-        offset=request.offset,
-        limit=request.limit,
     )
     found = await experiment_lists.find(call.caller, wanted, render_listed)
     return wire.GetExperimentsResponse(
@@ -262,14 +260,10 @@ def submission_of(
         ModelFile(path=f.path, type=f.type, content=f.content, mode=f.mode, mtime_s=int(f.mtime))
         for f in request.model_definition
     ]
-    return Submission(
-        config=request.config,
+    return struct_of(
+        Submission,
+        request,
         files=files,
-        activate=request.activate,
-        validate_only=request.validate_only,
-        project_id=request.project_id,
-        parent_id=request.parent_id,
-        template=request.template,
         idempotency_key=call.http.header("idempotency-key") or None,
         is_detached=bool(request.unmanaged),
         external_id=external_id,

@@ -11,7 +11,7 @@ from determined_master.api.http.long_lists import written
 from determined_master.api.http.protojson import raw_json, ready, to_json
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
-from determined_master.api.shapes import pagination, seconds_between
+from determined_master.api.shapes import pagination, seconds_between, struct_of
 from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.records.experiments import RunRow
 from determined_master.services.experiments.runs import RenderedRun, Runs, Search
@@ -89,16 +89,10 @@ def _message(row: RunRow) -> FlatRun:
 
 
 def _experiment(row: RunRow) -> FlatRunExperiment:
-    return FlatRunExperiment(
+    return struct_of(
+        FlatRunExperiment,
+        row,
         id=row.experiment_id,
-        searcher_type=row.searcher_type,
         searcher_metric=row.searcher_metric_name,
-        forked_from=row.forked_from,
-        external_experiment_id=row.external_experiment_id,
-        resource_pool=row.resource_pool,
-        progress=row.progress,
-        description=row.description,
-        name=row.name,
-        unmanaged=row.unmanaged,
         is_multitrial=searcher_type(row.searcher_type).is_multitrial,
     )

@@ -7,6 +7,7 @@ from determined_master.api.shapes import (
     checkpoint_workload,
     metrics_workload,
     seconds_between,
+    struct_of,
 )
 from determined_master.records.metrics import StoredReport
 from determined_master.services.experiments.trials import TrialPage
@@ -17,29 +18,22 @@ from determined_wire.rest.types.trial import MetricsReport, Trial, TrialState
 def trial_message(page: TrialPage) -> Trial:
     """A trial with its best and latest validation and its best checkpoint."""
     row = page.row
-    return Trial(
-        id=row.id,
-        experiment_id=row.experiment_id,
+    return struct_of(
+        Trial,
+        row,
         start_time=row.started_at,
         end_time=row.ended_at,
         state=TrialState[f"STATE_{page.shown_state}"],
-        restarts=row.restarts,
-        hparams=row.hparams,
         total_batches_processed=row.total_batches,
         best_validation=metrics_workload(page.best),
         latest_validation=metrics_workload(page.latest),
         best_checkpoint=checkpoint_workload(page.best_checkpoint),
-        runner_state=row.runner_state,
         wall_clock_time=seconds_between(row.started_at, row.ended_at),
         warm_start_checkpoint_uuid=row.warm_start_checkpoint or "",
-        task_id=row.task_id,
         total_checkpoint_size=row.checkpoint_size,
-        checkpoint_count=row.checkpoint_count,
         summary_metrics=raw_json(row.summary_metrics),
         task_ids=page.task_ids,
         searcher_metric_value=row.searcher_metric,
-        metadata=row.metadata,
-        log_policy_matched=row.log_policy_matched,
     )
 
 

@@ -13,6 +13,7 @@ from determined_master.api.http.plain import plain_json
 from determined_master.api.http.protojson import refuse
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
 from determined_master.api.http.task_use import READS, REPORTS
+from determined_master.api.shapes import struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.records.logs import LogFilter, LogRow
@@ -48,17 +49,8 @@ async def post_task_logs(
 
 
 def _posted_line(entry: TaskLog) -> PostedLine:
-    return PostedLine(
-        task_id=entry.task_id,
-        log=entry.log,
-        at=entry.timestamp,
-        allocation_id=entry.allocation_id,
-        agent_id=entry.agent_id,
-        container_id=entry.container_id,
-        rank_id=entry.rank_id,
-        level=(entry.level or WIRE_LEVELS[0]).number,
-        source=entry.source,
-        stdtype=entry.stdtype,
+    return struct_of(
+        PostedLine, entry, at=entry.timestamp, level=(entry.level or WIRE_LEVELS[0]).number
     )
 
 
@@ -88,18 +80,7 @@ async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
 
 
 def _plain_line(line: PlainLine) -> PostedLine:
-    return PostedLine(
-        task_id=line.task_id,
-        log=line.log,
-        at=line.timestamp,
-        allocation_id=line.allocation_id,
-        agent_id=line.agent_id,
-        container_id=line.container_id,
-        rank_id=line.rank_id,
-        level=_level_number(line.level),
-        source=line.source,
-        stdtype=line.stdtype,
-    )
+    return struct_of(PostedLine, line, at=line.timestamp, level=_level_number(line.level))
 
 
 @stream_route(

@@ -9,7 +9,7 @@ from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import MODELS, READS
 from determined_master.api.models.shapes import model_message
-from determined_master.api.shapes import cut
+from determined_master.api.shapes import cut, struct_of
 from determined_master.records.models import ModelFilter
 from determined_master.services.models.service import ModelChanges, ModelRequest, Models
 from determined_wire.rest import models as wire
@@ -21,17 +21,7 @@ async def get_models(
     call: Call, request: wire.GetModelsRequest, models: Models
 ) -> wire.GetModelsResponse:
     """Models that match the filters, a page of them."""
-    wanted = ModelFilter(
-        name=request.name,
-        description=request.description,
-        labels=request.labels,
-        archived=request.archived,
-        usernames=request.users,
-        user_ids=request.user_ids,
-        workspace_ids=request.workspace_ids,
-        workspace_names=request.workspace_names,
-        id=request.id,
-    )
+    wanted = struct_of(ModelFilter, request, usernames=request.users)
     sort = request.sort_by.removeprefix("SORT_BY_").lower()
     found = await models.find(
         call.caller,
@@ -48,15 +38,7 @@ async def post_model(
     call: Call, request: wire.PostModelRequest, models: Models
 ) -> wire.PostModelResponse:
     """Make a model."""
-    model = ModelRequest(
-        name=request.name,
-        description=request.description,
-        metadata=request.metadata or {},
-        labels=request.labels,
-        notes=request.notes,
-        workspace_name=request.workspace_name,
-        workspace_id=request.workspace_id,
-    )
+    model = struct_of(ModelRequest, request, metadata=request.metadata or {})
     row = await models.create(call.caller, model)
     return wire.PostModelResponse(model=model_message(row))
 
@@ -83,14 +65,10 @@ async def patch_model(
     given = request.model
     changes = ModelChanges()
     if given is not None:
-        changes = ModelChanges(
-            name=given.name,
-            description=given.description,
-            metadata=given.metadata,
+        changes = struct_of(
+            ModelChanges,
+            given,
             labels=None if given.labels is None else [str(label) for label in given.labels],
-            notes=given.notes,
-            workspace_name=given.workspace_name,
-            workspace_id=given.workspace_id,
         )
     row = await models.change(call.caller, request.model_name, changes)
     return wire.PatchModelResponse(model=model_message(row))

@@ -8,7 +8,7 @@ from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import MODELS, READS, REPORTS
 from determined_master.api.models.shapes import model_message, version_message
-from determined_master.api.shapes import cut
+from determined_master.api.shapes import cut, struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.models import TrialSource
 from determined_master.services.experiments.trial_sources import TrialSources
@@ -61,14 +61,7 @@ async def post_model_version(
     call: Call, request: wire.PostModelVersionRequest, model_versions: ModelVersions
 ) -> wire.PostModelVersionResponse:
     """Register a checkpoint as the next version."""
-    registration = VersionRequest(
-        checkpoint_uuid=request.checkpoint_uuid,
-        name=request.name,
-        comment=request.comment,
-        metadata=request.metadata or {},
-        labels=request.labels,
-        notes=request.notes,
-    )
+    registration = struct_of(VersionRequest, request, metadata=request.metadata or {})
     version = await model_versions.register(call.caller, request.model_name, registration)
     return wire.PostModelVersionResponse(model_version=version_message(call.caller, version))
 

@@ -10,7 +10,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, SIGNED_IN
 from determined_master.api.http.protojson import encode, ready
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS, WORKS
-from determined_master.api.shapes import message_of, pagination
+from determined_master.api.shapes import pagination, struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.schedule.why import Why
 from determined_master.services.queue.job_changes import JobChange, JobChanges
@@ -80,15 +80,7 @@ async def update_job_queue(
 ) -> wire.UpdateJobQueueResponse:
     """Change priority, weight, place or pool of jobs."""
     changes = [
-        JobChange(
-            job_id=update.job_id,
-            priority=update.priority,
-            weight=update.weight,
-            pool=update.resource_pool,
-            ahead_of=update.ahead_of,
-            behind_of=update.behind_of,
-        )
-        for update in request.updates
+        struct_of(JobChange, update, pool=update.resource_pool) for update in request.updates
     ]
     await job_changes.apply(call.caller, changes)
     return wire.UpdateJobQueueResponse()
@@ -138,28 +130,18 @@ def _job(job: JobFacts) -> Job:
 
 
 def _unpriced(job: JobFacts) -> Job:
-    return Job(
+    return struct_of(
+        Job,
+        job,
         summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
         type=JobType[f"TYPE_{job.type}"],
         submission_time=None if job.is_limited else job.submitted_at,
-        username=job.username,
-        user_id=job.user_id,
         resource_pool=job.pool,
-        is_preemptible=job.is_preemptible,
-        priority=job.priority,
-        weight=job.weight,
-        entity_id=job.entity_id,
-        job_id=job.job_id,
-        requested_slots=job.requested_slots,
-        allocated_slots=job.allocated_slots,
-        name=job.name,
-        progress=job.progress,
-        workspace_id=job.workspace_id,
     )
 
 
 def _limited(job: JobFacts) -> LimitedJob:
-    return message_of(
+    return struct_of(
         LimitedJob,
         job,
         summary=JobSummary(state=JobState[f"STATE_{job.state}"], jobs_ahead=job.jobs_ahead),
@@ -183,10 +165,10 @@ def _who(state: JobExplanation, allocation_id: str) -> dict[str, Any]:
 
 
 def _waits(why: Why, who: Callable[[str], dict[str, Any]]) -> own.WhyWaits:
-    return message_of(
+    return struct_of(
         own.WhyWaits,
         why,
-        free=[message_of(own.WhyFree, one) for one in why.free],
-        ahead=[message_of(own.WhyAhead, one, **who(one.allocation_id)) for one in why.ahead],
-        next=[message_of(own.WhyNext, one, **who(one.allocation_id)) for one in why.next],
+        free=[struct_of(own.WhyFree, one) for one in why.free],
+        ahead=[struct_of(own.WhyAhead, one, **who(one.allocation_id)) for one in why.ahead],
+        next=[struct_of(own.WhyNext, one, **who(one.allocation_id)) for one in why.next],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import IN_SERVICE
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.services.history.audit import DEFAULT_ENTRIES, AuditLog
 from determined_wire.ui import audit as wire
 
@@ -36,6 +36,6 @@ async def _read(
         since=request.since,
         limit=request.limit,
     )
-    entries = [message_of(wire.AuditEntry, row) for row in rows]
+    entries = [struct_of(wire.AuditEntry, row) for row in rows]
     is_full = len(rows) == (request.limit or DEFAULT_ENTRIES)
     return wire.GetAuditResponse(entries=entries, next=rows[-1].id if is_full else 0)

@@ -6,7 +6,7 @@ import msgspec
 
 from determined_master.api.http.access import FILTERED, IN_SERVICE, on
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
 from determined_master.services.workspaces.pages import ProjectPages, can_edit
@@ -90,4 +90,4 @@ def _answer(caller: Caller, row: PageRow) -> wire.BoardResponse:
 
 def _board(caller: Caller, row: PageRow) -> wire.Board:
     panels = msgspec.json.decode(row.body) if row.body else []
-    return message_of(wire.Board, row, can_edit=can_edit(caller, row), panels=panels)
+    return struct_of(wire.Board, row, can_edit=can_edit(caller, row), panels=panels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED
 from determined_master.api.http.routes import Call, route
+from determined_master.api.shapes import struct_of
 from determined_master.api.ui.cursors import cursor_of, text_of
 from determined_master.records.events import EventLine
 from determined_master.services.experiments.story_texts import level_of, plain_text
@@ -16,13 +17,10 @@ async def get_events(
     call: Call, request: wire.GetEventsRequest, events: Events
 ) -> wire.GetEventsResponse:
     """What happened in the cluster, as far as the caller sees it, the newest first."""
-    wanted = EventRequest(
-        kinds=request.kinds,
-        user_id=request.user_id,
-        acts_only=request.acts_only,
+    wanted = struct_of(
+        EventRequest,
+        request,
         before=cursor_of("before", request.before) if request.before else None,
-        since=request.since,
-        limit=request.limit,
     )
     found = await events.read(call.caller, wanted)
     return wire.GetEventsResponse(

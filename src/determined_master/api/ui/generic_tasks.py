@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from determined_master.api.http.access import FILTERED, on
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.records.tasks import ListedGenericTask
 from determined_master.services.tasks.generic_lists import GenericLists
 from determined_wire.ui import generic_tasks as wire
@@ -39,7 +39,7 @@ async def get_task_tree(
 
 
 def _listed(row: ListedGenericTask) -> wire.ListedGenericTask:
-    return message_of(
+    return struct_of(
         wire.ListedGenericTask,
         row,
         state=_state(row),

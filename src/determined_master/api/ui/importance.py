@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.services.experiments.importance import HpImportances
 from determined_wire.ui import importance as wire
 
@@ -17,11 +17,11 @@ async def get_hp_importance(
     found = await importances.find(
         call.caller, request.id, request.metric, request.group, request.smaller_is_better
     )
-    return message_of(
+    return struct_of(
         wire.GetHpImportanceResponse,
         found,
         n=found.used,
         parameters=[
-            message_of(wire.HpImportanceEntry, one, n=found.used) for one in found.parameters
+            struct_of(wire.HpImportanceEntry, one, n=found.used) for one in found.parameters
         ],
     )

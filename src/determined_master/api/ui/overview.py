@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import FILTERED, SIGNED_IN
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.services.queue.activity import Activity
 from determined_master.services.queue.overview import Overview, OverviewItem
 from determined_wire.ui import overview as wire
@@ -60,4 +60,4 @@ async def post_visit(
 
 
 def _item(one: OverviewItem) -> wire.OverviewItem:
-    return message_of(wire.OverviewItem, one, resource_pool=one.pool)
+    return struct_of(wire.OverviewItem, one, resource_pool=one.pool)

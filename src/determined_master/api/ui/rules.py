@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.domain import states
 from determined_master.domain.access import passwords
 from determined_master.domain.access.needs import NEEDS
@@ -31,11 +31,11 @@ def _shown(stored: frozenset[str]) -> list[str]:
 
 
 def _task_rule(name: str, action: TaskAction) -> wire.TaskActionRule:
-    return message_of(wire.TaskActionRule, action, id=name, states=_shown(action.states))
+    return struct_of(wire.TaskActionRule, action, id=name, states=_shown(action.states))
 
 
 def _action_rule(name: str, action: ExperimentAction) -> wire.ActionRule:
-    return message_of(
+    return struct_of(
         wire.ActionRule,
         action,
         id=name,
@@ -48,7 +48,7 @@ def _action_rule(name: str, action: ExperimentAction) -> wire.ActionRule:
 
 
 def _request(request: Request) -> wire.ActionRequest:
-    return message_of(wire.ActionRequest, request)
+    return struct_of(wire.ActionRequest, request)
 
 
 RULES = wire.GetRulesResponse(

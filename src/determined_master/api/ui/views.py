@@ -7,7 +7,7 @@ import msgspec
 from determined_master.api.http.access import IN_SERVICE, SIGNED_IN, on
 from determined_master.api.http.protojson import raw_json
 from determined_master.api.http.routes import Call, route
-from determined_master.api.shapes import message_of
+from determined_master.api.shapes import struct_of
 from determined_master.domain.access.rules import Caller
 from determined_master.records.pages import NewPage, PageChanges, PageRow
 from determined_master.services.workspaces.links import LIFE, Links
@@ -94,4 +94,4 @@ def _answer(caller: Caller, row: PageRow) -> wire.ViewResponse:
 
 
 def _view(caller: Caller, row: PageRow) -> wire.View:
-    return message_of(wire.View, row, can_edit=can_edit(caller, row), state=raw_json(row.body))
+    return struct_of(wire.View, row, can_edit=can_edit(caller, row), state=raw_json(row.body))

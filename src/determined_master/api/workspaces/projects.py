@@ -12,7 +12,7 @@ from determined_master.api.http.access import on
 from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
-from determined_master.api.shapes import cut, message_of
+from determined_master.api.shapes import cut, struct_of
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.workspaces import ProjectRow
@@ -176,7 +176,7 @@ async def put_project_notes(
 
 def project_message(row: ProjectRow) -> Project:
     """A project as all routes show it."""
-    return message_of(
+    return struct_of(
         Project,
         row,
         notes=msgspec.convert(row.notes, list[Note]),

@@ -11,7 +11,7 @@ from determined_master.api.http.access import FILTERED, IN_SERVICE, on, on_late
 from determined_master.api.http.endpoint_routes import pass_through
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import PLACES, READS
-from determined_master.api.shapes import cut, message_of
+from determined_master.api.shapes import cut, struct_of
 from determined_master.api.workspaces.named_lists import matching, ordered
 from determined_master.api.workspaces.namespaces import namespace_changes, shown_bindings
 from determined_master.domain.access.rules import Caller
@@ -179,7 +179,7 @@ async def get_workspace_pools(
 
 def _workspace(row: WorkspaceRow) -> Workspace:
     """As lists show it: without its storage."""
-    return message_of(
+    return struct_of(
         Workspace,
         row,
         pinned=row.pinned_at is not None,
