@@ -59,6 +59,66 @@ def train(trial_class: Any, info: ClusterInfo) -> None:
         trainer.fit(**arguments, latest_checkpoint=info.latest_checkpoint)
 
 
+def train_keras(trial_class: Any, info: ClusterInfo) -> None:
+    """Train a Keras trial by the experiment's configuration.
+
+    Raises:
+        EntryFailed: it has several slots, or the configuration does not fit its data.
+    """
+    from determined import core
+    from determined.keras import _fit
+
+    if len(info.container_addrs) * max(1, len(info.slot_ids)) > 1:
+        raise EntryFailed(
+            "a TFKerasTrial is trained on one slot: set resources.slots_per_trial to 1, or write "
+            "a script with determined.keras.DeterminedCallback and a distribution of Keras"
+        )
+    with core.init() as core_context:
+        context = trial_class.trial_context_class(core_context, _env_of(info))
+        try:
+            _fit.train(trial_class(context), context, info.trial.trial_id)
+        except _fit.PlanError as error:
+            raise EntryFailed(str(error)) from error
+
+
+def _env_of(info: ClusterInfo) -> Any:
+    from determined._env_context import EnvContext
+
+    trial = info.trial
+    return EnvContext(
+        master_url=info.master_url,
+        master_cert_file=info.master_cert_file,
+        master_cert_name=info.master_cert_name,
+        experiment_config=trial._config,
+        hparams=trial.hparams,
+        latest_checkpoint=info.latest_checkpoint,
+        steps_completed=trial._steps_completed,
+        use_gpu=bool(info.gpu_uuids),
+        container_gpus=info.gpu_uuids,
+        slot_ids=info.slot_ids,
+        debug=trial._debug,
+        det_trial_id=str(trial.trial_id),
+        det_experiment_id=str(trial.experiment_id),
+        det_agent_id=info.agent_id,
+        det_cluster_id=info.cluster_id,
+        trial_seed=trial.trial_seed,
+        trial_run_id=trial._trial_run_id,
+        allocation_id=info.allocation_id,
+        managed_training=True,
+        test_mode=False,
+        on_cluster=True,
+    )
+
+
+def is_keras(trial_class: Any) -> bool:
+    """Whether this is a trial class of Keras."""
+    if "determined.keras._trial" not in sys.modules:
+        return False
+    from determined.keras import TFKerasTrial
+
+    return isinstance(trial_class, type) and issubclass(trial_class, TFKerasTrial)
+
+
 def is_pytorch(trial_class: Any) -> bool:
     if "determined.pytorch._trial" not in sys.modules:
         return False
@@ -81,9 +141,13 @@ def main(argv: List[str]) -> int:
     level = logging.DEBUG if info.trial._debug else logging.INFO
     logging.basicConfig(level=level, format=_constants.LOG_FORMAT)
     trial_class = load_class(argv[0])
+    if is_keras(trial_class):
+        train_keras(trial_class, info)
+        return 0
     if not is_pytorch(trial_class):
         raise EntryFailed(
-            f"the entrypoint {argv[0]!r} is not a subclass of determined.pytorch.PyTorchTrial: "
+            f"the entrypoint {argv[0]!r} is not a subclass of determined.pytorch.PyTorchTrial or "
+            "determined.keras.TFKerasTrial: "
             "other trial classes are not supported. Write a script that calls "
             "determined.core.init() and make it the entrypoint, such as 'python3 train.py'"
         )

@@ -5,25 +5,42 @@ from determined._internals import Internal
 from determined.keras import callbacks
 from determined.keras._callback import DeterminedCallback
 from determined.keras._tensorboard import TensorBoard
+from determined.keras._trial import CONTROLLER as TFKerasTrialController
+from determined.keras._trial import (
+    ArrayLike,
+    InputData,
+    SequenceAdapter,
+    TFKerasExperimentalContext,
+    TFKerasTrainConfig,
+    TFKerasTrial,
+    TFKerasTrialContext,
+)
 
-__all__ = ["DeterminedCallback", "TensorBoard", "callbacks", "get_rng_state", "set_rng_state"]
-
-_OF_TRIALS = (
+__all__ = [
     "ArrayLike",
+    "DeterminedCallback",
     "InputData",
     "SequenceAdapter",
     "TFKerasExperimentalContext",
-    "TFKerasTensorBoard",
     "TFKerasTrainConfig",
     "TFKerasTrial",
     "TFKerasTrialContext",
     "TFKerasTrialController",
-    "load_model_from_checkpoint_path",
-)
-_REMEDY = "call model.fit with determined.keras.DeterminedCallback, as docs/keras.md shows"
+    "TensorBoard",
+    "callbacks",
+    "get_rng_state",
+    "set_rng_state",
+]
+
+_OF_TRIALS = {
+    "TFKerasTensorBoard": "return determined.keras.TensorBoard(self.context._core) as a callback",
+    "load_model_from_checkpoint_path": "build the model, and load its weights from "
+    "model.weights.h5 of the checkpoint",
+}
+"""Names of 0.38.1 that raise, with what to use."""
 
 
 def __getattr__(name: str) -> Internal:
     if name in _OF_TRIALS:
-        return Internal(f"determined.keras.{name}", _REMEDY)
+        return Internal(f"determined.keras.{name}", _OF_TRIALS[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

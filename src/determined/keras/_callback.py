@@ -9,7 +9,13 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
 
 from determined.__version__ import __version__
-from determined._frameworks.trial import Progress, check_context, length_in, searcher_of
+from determined._frameworks.trial import (
+    Length,
+    Progress,
+    check_context,
+    length_in,
+    searcher_of,
+)
 from determined.keras import _state
 from determined.keras._keras import keras
 from determined.keras._state import WEIGHTS_FILE, Place
@@ -62,7 +68,7 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         self._period = None if is_by_epoch else int(train_metrics_report_period)
         """Batches between two reports of training metrics; None for one each epoch."""
         self._checkpoint_epochs = checkpoint_epochs
-        self._length = length_in(searcher_of(core_context), "fit of Keras")
+        self._length = self._length_of(core_context)
         self._is_training = False
         self._is_preempted = False
         self._epoch = 0
@@ -238,6 +244,9 @@ class DeterminedCallback(keras.callbacks.ProgbarLogger):
         steps = self.params["steps"]
         if steps:
             self._progress.report((self._epoch + batch / steps) / self.params["epochs"])
+
+    def _length_of(self, core_context: core.Context) -> Optional[Length]:
+        return length_in(searcher_of(core_context), "fit of Keras")
 
     def _check_epochs(self, epochs: int) -> None:
         """Warn if `fit` ends before the searcher's length."""

@@ -10,6 +10,8 @@ from typing import List, Tuple
 from determined._info import ClusterInfo, get_cluster_info
 
 MAX_SOCKET_PATH = 100
+HARNESS = ("-m", "determined.exec.harness")
+"""Trains a trial class."""
 
 
 def split_overrides(args: List[str]) -> Tuple[List[str], List[str]]:
@@ -34,7 +36,7 @@ def script_of(args: List[str], usage: str) -> List[str]:
         warnings.warn(
             "--trial is deprecated: write a script with the trainer", FutureWarning, stacklevel=2
         )
-        return [python(), "-m", "determined.exec.harness", args[1]]
+        return [python(), *HARNESS, args[1]]
     if not args:
         raise SystemExit(f"a script is required\nusage: {usage}")
     return args

@@ -61,8 +61,17 @@ def main(override_args: List[str], script: List[str]) -> int:
         SystemExit: PyTorch is not installed.
     """
     info = _arguments.require_cluster_info("determined.launch.torch_distributed")
-    _require_torch()
     ranks = max(1, len(info.slot_ids))
+    is_alone = ranks == len(info.container_addrs) == 1
+    if _lacks_torch() and not (is_alone and script[1:3] == list(_arguments.HARNESS)):
+        raise SystemExit(
+            "determined.launch.torch_distributed needs PyTorch, which this Python does not have: "
+            "use an image with PyTorch, or set DET_PYTHON_EXECUTABLE to another Python"
+        )
+    if _lacks_torch():  # such as for a trial class of Keras with TensorFlow
+        p = subprocess.Popen(script)
+        with forward_signals(p):
+            return exit_code_of(p.wait())
     chief_ip = info.container_addrs[0]
     os.environ["USE_TORCH_DISTRIBUTED"] = "True"
     os.environ["DET_CHIEF_IP"] = chief_ip
@@ -91,13 +100,9 @@ def parse_args(args: List[str]) -> Tuple[List[str], List[str]]:
     return override_args, _arguments.script_of(rest, "torch_distributed [TORCH_ARGS --] SCRIPT...")
 
 
-def _require_torch() -> None:
+def _lacks_torch() -> bool:
     is_mine = shutil.which(_arguments.python()) == sys.executable
-    if is_mine and importlib.util.find_spec("torch") is None:
-        raise SystemExit(
-            "determined.launch.torch_distributed needs PyTorch, which this Python does not have: "
-            "use an image with PyTorch, or set DET_PYTHON_EXECUTABLE to another Python"
-        )
+    return is_mine and importlib.util.find_spec("torch") is None
 
 
 if __name__ == "__main__":

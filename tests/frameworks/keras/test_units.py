@@ -18,4 +18,6 @@ def test_the_tests_that_import_keras_pass_on_pytorch() -> None:
 
 def test_a_training_is_saved_and_resumed_on_jax() -> None:
     """It compiles each network, so these are few."""
-    run_units(UNITS, "-k", "reported_and_saved or epoch_bit_by_bit", KERAS_BACKEND="jax")
+    run_units(
+        UNITS, "-k", "reported_and_saved or epoch_bit_by_bit or class_resumes", KERAS_BACKEND="jax"
+    )

@@ -292,15 +292,37 @@ def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
     assert done.returncode == 1
     assert "--nnodes 1 --nproc_per_node 1 --node_rank 0 --max_restarts 0" in done.stdout
     assert "FutureWarning: --trial is deprecated" in done.stderr
-    assert "is not a subclass of determined.pytorch.PyTorchTrial" in done.stderr
+    assert "is not a subclass of determined.pytorch.PyTorchTrial or" in done.stderr
 
 
-def test_a_trial_class_without_pytorch_has_a_remedy(task: Task, python: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (
+            "from determined.pytorch import PyTorchTrial",
+            "determined.pytorch needs PyTorch, which this Python",
+        ),
+        ("class Model: pass", "'model_def:Model' is not a subclass of determined.pytorch"),
+    ],
+)
+def test_a_trial_class_without_pytorch_is_run_and_has_a_remedy(
+    task: Task, master: MasterDouble, python: str, code: str, text: str
+) -> None:
+    """A trial class of Keras does not need PyTorch."""
+    master.serve_files({"model_def.py": code})
     task.config["entrypoint"] = "model_def:Model"
     task.env["DET_PYTHON_EXECUTABLE"] = python
     done = task.enter(python)
     assert done.returncode == 1
-    assert "needs PyTorch, which this Python does not have" in done.stderr
+    assert text in done.stderr
+
+
+def test_several_slots_of_a_trial_class_need_pytorch(task: Task, python: str) -> None:
+    task.config["entrypoint"] = "model_def:Model"
+    task.env.update({"DET_PYTHON_EXECUTABLE": python, "DET_SLOT_IDS": "[0, 1]"})
+    done = task.enter(python)
+    assert done.returncode == 1
+    assert "torch_distributed needs PyTorch, which this Python does not have" in done.stderr
 
 
 def test_a_command_runs_in_its_directory(task: Task, master: MasterDouble, python: str) -> None:

@@ -21,11 +21,9 @@ def test_every_name_is_ours(module: str) -> None:
     assert {name: text for name in names if (text := problem(name))} == {}
 
 
-def test_a_trial_class_of_tensorflow_says_what_to_use() -> None:
-    with pytest.raises(NotImplementedError, match=r"model.fit with .*DeterminedCallback"):
-
-        class Trial(keras.TFKerasTrial):
-            pass
+def test_a_name_of_the_harness_says_what_to_use() -> None:
+    with pytest.raises(NotImplementedError, match="build the model, and load its weights"):
+        keras.load_model_from_checkpoint_path("checkpoint")
 
 
 @pytest.mark.parametrize(
