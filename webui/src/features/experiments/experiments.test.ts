@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { LogLine } from "@/data/logs/types";
 
 import { newest } from "./useLastLines";
-import { byValue } from "./tabs/VisualizationTab";
+import { byValue, spansOf } from "./tabs/VisualizationTab";
 
 describe("the last line of a log", () => {
   it("is the last one that says something", () => {
@@ -12,6 +12,20 @@ describe("the last line of a log", () => {
     expect(last(line("1", "loss 0.5"), line("2", " \n"))).toEqual(["1"]);
     expect(last(line("1", ""), line("2", ""))).toEqual(["2"]);
     expect(last()).toEqual([]);
+  });
+});
+
+describe("the timeline", () => {
+  it("has the trials that have started, open ones without an end", () => {
+    const startTime = "2026-01-01T00:00:00Z";
+    const endTime = "2026-01-01T00:01:00Z";
+    const start = Date.parse(startTime);
+    const spans = spansOf([
+      { id: 1, state: "STATE_COMPLETED", startTime, endTime },
+      { id: 2, state: "STATE_RUNNING", startTime },
+      { id: 3, state: "STATE_QUEUED" },
+    ]);
+    expect(spans.map((span) => [span.id, span.start, span.end])).toEqual([["1", start, start + 60_000], ["2", start, undefined]]);
   });
 });
 

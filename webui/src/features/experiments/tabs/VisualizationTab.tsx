@@ -1,14 +1,17 @@
 import { useMemo, useState } from "react";
 import { Link, useNavigate } from "react-router";
 
+import { useNow } from "@/data/now";
+import { isFinished } from "@/data/states";
 import { bestMetric, flatten, shown, smallerIsBetter } from "@/data/experiments/facts";
 import { useImportance } from "@/data/experiments/importance";
 import type { Trial } from "@/data/experiments/queries";
 import type { HpRun } from "@/ui/chart/hp/axis";
 import { variedNames } from "@/ui/chart/hp/axis";
-import { HeatMapChart, SliceCharts } from "@/ui/chart/hp/PairCharts";
+import { ContourChart, HeatMapChart, SliceCharts } from "@/ui/chart/hp/PairCharts";
 import { ParallelChart } from "@/ui/chart/hp/ParallelChart";
-import { HistoryChart, ImportanceChart } from "@/ui/chart/hp/SearchCharts";
+import type { Span } from "@/ui/chart/hp/layout";
+import { HistoryChart, ImportanceChart, TimelineChart } from "@/ui/chart/hp/SearchCharts";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
 import { Select } from "@/ui/field/Field";
 import { Card, PlainTable } from "@/ui/layout/Card";
@@ -39,6 +42,7 @@ export default function VisualizationTab() {
       <ParallelView {...shared} experimentId={experiment.id ?? 0} names={names} />
       <SliceCharts runs={runs} metric={metric} onOpen={open} />
       {names.length > 1 && <PairView {...shared} names={names} />}
+      <TimelineView trials={trials} onOpen={open} />
     </div>
   );
 }
@@ -125,8 +129,24 @@ function PairView({
         <Select label="Vertical axis of the pair" value={y} options={names} onValue={setY} />
       </div>
       <HeatMapChart x={x} y={y} {...rest} />
+      <ContourChart x={x} y={y} {...rest} />
     </div>
   );
+}
+
+function TimelineView({ trials, onOpen }: { trials: readonly Trial[]; onOpen(id: string): void }) {
+  const now = useNow(60_000);
+  const spans = useMemo(() => spansOf(trials), [trials]);
+  return <TimelineChart spans={spans} now={now} onOpen={onOpen} />;
+}
+
+/** When each trial ran; one that has not ended runs until now. */
+export function spansOf(trials: readonly Trial[]): Span[] {
+  return trials.flatMap(({ id, state, startTime, endTime }) => {
+    if (!startTime) return [];
+    const end = isFinished(state) && endTime ? Date.parse(endTime) : undefined;
+    return [{ id: String(id), label: `trial ${id}`, state: state ?? "", start: Date.parse(startTime), end }];
+  });
 }
 
 /** Trials as the charts take them: dotted names, the best value of the searcher's metric. */
