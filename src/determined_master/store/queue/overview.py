@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FAILED_EXPERIMENTS = f"""
     SELECT 'EXPERIMENT' AS type, e.id::text AS entity_id, e.name, e.job_id::text AS job_id,
            e.project_id, e.workspace_id, e.resource_pool AS pool, e.started_at, e.ended_at,
-           {SENTENCE} AS reason
+           coalesce(failed.cause ->> 'text', {SENTENCE}) AS reason
       FROM experiments e {FAILED_TRIAL}
      WHERE e.user_id = $1 AND e.state = 'ERROR' AND e.ended_at > $2
 """
@@ -26,8 +26,7 @@ _FAILED_TASKS = """
            k.job_id::text AS job_id, coalesce(g.project_id, 0) AS project_id,
            coalesce(i.workspace_id, g.workspace_id, 0) AS workspace_id, a.pool,
            k.started_at, k.ended_at,
-           concat_ws('; ', a.cause ->> 'text',
-               coalesce(nullif(g.reason, ''), nullif(a.exit_error, ''))) AS reason
+           coalesce(a.cause ->> 'text', nullif(g.reason, ''), nullif(a.exit_error, '')) AS reason
       FROM tasks k
       JOIN LATERAL (SELECT pool, exit_error, cause FROM allocations a WHERE a.task_id = k.id
                      ORDER BY requested_at DESC, id DESC LIMIT 1) a ON true
@@ -51,6 +50,7 @@ class FailedRow(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime
     ended_at: datetime
     reason: str
+    """The cause alone, in one sentence; what else is known where there is none."""
 
 
 async def find_visit(conn: Conn, user_id: int) -> datetime | None:
