@@ -76,7 +76,7 @@ def test_a_failure_is_listed_until_it_is_seen(site: Site, visit: Any) -> None:
 def test_projects_that_were_visited_last_come_first(site: Site, admin: Any) -> None:
     place = new_place(site.cluster, "visited")
     page = admin.goto(f"/projects/{place.project}/notes")
-    page.wait_for_function("document.title.startsWith('visited project')")
+    expect(page).to_have_title(re.compile("^visited project"))
     admin.goto("/dashboard")
     visited = page.get_by_role("navigation", name="Projects that you visited last")
     expect(visited.get_by_role("link").first).to_contain_text(place.project_name)
