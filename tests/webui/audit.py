@@ -5,13 +5,12 @@ Each check returns a line for each defect.
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from tests.webui.axe import violations
 
 SIZES = ((1280, 720), (320, 800))
 NARROW = 320
 THEMES = ("light", "dark")
-THEMED = "(theme) => document.documentElement.dataset.theme === theme"
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 TOO_WIDE = """() => {
   const scrolls = (box) => getComputedStyle(box).overflowX !== "visible";
@@ -104,5 +103,5 @@ def wide(page: Page) -> list[str]:
 def show(page: Page, theme: str) -> None:
     """Wait until the page has a theme; the page follows the system's."""
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    page.wait_for_function(THEMED, arg=theme)
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
     page.evaluate(PAINTED)

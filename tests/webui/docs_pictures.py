@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from playwright.sync_api import APIRequestContext, Page, sync_playwright
+from playwright.sync_api import APIRequestContext, Page, expect, sync_playwright
 from tests.webui.chromium import OPTIONS, find_chromium
 
 PLACE = Path(__file__).parents[2] / "docs" / "pictures"
@@ -78,7 +78,7 @@ def settled(page: Page) -> None:
     """Wait until the page is drawn and nothing is loading."""
     page.get_by_role("heading", level=1).first.wait_for()
     page.wait_for_load_state("networkidle")
-    page.wait_for_function("!document.querySelector('[data-loading]')")
+    expect(page.locator("[data-loading]")).to_have_count(0)
 
 
 if __name__ == "__main__":

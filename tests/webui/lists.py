@@ -31,7 +31,7 @@ def expect_rows(page: Page, wanted: Sequence[int], label: str = "Trials") -> Non
     """Wait until the list has exactly these rows in this order."""
     deadline = time.monotonic() + LIMIT_MS / 1000
     while (seen := shown(page, label)) != list(wanted) and time.monotonic() < deadline:
-        page.wait_for_function("() => new Promise(requestAnimationFrame)")
+        page.evaluate("() => new Promise(requestAnimationFrame)")
     assert seen == list(wanted)
 
 

@@ -147,7 +147,7 @@ def opened(context: Any, address: str, header: str = "") -> dict[str, str]:
             ),
         )
     page.goto(address)
-    found: dict[str, str] = page.wait_for_function("window.found").json_value()
+    found: dict[str, str] = until(lambda: page.evaluate("window.found"), what="its acts")
     page.close()
     return found
 
@@ -212,7 +212,7 @@ def test_a_page_makes_nobody_of_a_stranger(port: str, site: Site, browser: Any) 
         page = context.new_page()
         page.goto(site.cluster.address + (site.open if port == "open" else site.closed))
         if port == "open":
-            page.wait_for_function("window.found")
+            until(lambda: page.evaluate("window.found"), what="the acts of the page")
         else:
             page.wait_for_url("**/det/login**")
         assert names_of_login(context, site).startswith("401 ")

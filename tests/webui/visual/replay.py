@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, Route, WebSocketRoute
+from playwright.sync_api import Browser, Page, Request, Route, WebSocketRoute, expect
 from tests.webui.chromium import BUILT, LIMIT_MS
 
 RECORDED = Path(__file__).parent / "recorded.json.gz"
@@ -98,7 +98,7 @@ class Replay:
     def settle(self) -> None:
         """Wait until nothing is loading."""
         self.page.wait_for_load_state("networkidle")
-        self.page.wait_for_function("!document.querySelector('[data-loading]')")
+        expect(self.page.locator("[data-loading]")).to_have_count(0)
 
     def _answer(self, route: Route) -> None:
         path = route.request.url.removeprefix(ORIGIN)
