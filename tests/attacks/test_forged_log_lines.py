@@ -24,6 +24,7 @@ def written(text: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """What the logs contain of an event with this text in message, arguments, field and error."""
     configure_logging("info")
     logger = logging.getLogger("determined_master.backends")
+    first = RECENT.entries[-1].id + 1 if RECENT.entries else 0
     try:
         raise ValueError(text)
     except ValueError:
@@ -32,7 +33,7 @@ def written(text: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     record = logging.makeLogRecord({"msg": "%s", "args": (text,), "agent": text, "levelno": 20})
     return {
         "master": capsys.readouterr().err,
-        "recent": RECENT.entries[-1].message,
+        "recent": "\n".join(entry.message for entry in RECENT.since(first)),
         "agent": LineFormatter().format(record),
         "again": configured.format(record),
     }
