@@ -99,5 +99,5 @@ async def test_no_request_at_its_bounds_stalls_the_master(world: World, stalls: 
             stall_s, answer = await stalls.of(admin, route.method, target, body)
             sent = (body or target.encode())[:200].decode()
             rows.append((stall_s, f"{route.method} {route.path}", sent, answer.status))
-    assert len(rows) > 1000
+    assert len(rows) > 500
     assert [row for row in rows if row[0] > MAX_STALL_S or row[3] == 500] == []

@@ -91,7 +91,6 @@ def test_a_run_that_is_deleted_vanishes_where_it_is_looked_at(place: Place, admi
     expect(page.get_by_role("heading", level=1)).to_have_text("short-lived")
     cluster.session().delete(f"/api/v1/experiments/{experiment}")
     expect(row).to_have_count(0)
-    page.get_by_role("link", name="Checkpoints", exact=True).click()
     expect(page.get_by_role("heading", name="Not found").first).to_be_visible()
     page.reload()
     expect(page.get_by_role("heading", name="Not found").first).to_be_visible()
