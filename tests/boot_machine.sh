@@ -12,6 +12,12 @@ while read -r path _; do
   done
   echo $$ >"$path/$cgroup/cgroup.procs"
 done <<<"$hierarchies"
+# systemd mounts version 2 too, and makes groups there for services to which it delegates theirs. As
+# the namespace begins at the own group, they lie below it and go with it.
+while read -r path; do
+  mkdir -p "$path/$cgroup"
+  echo $$ >"$path/$cgroup/cgroup.procs"
+done < <(awk '$3 == "cgroup2" { print $2 }' /proc/mounts)
 exec unshare --mount --pid --fork --kill-child --uts --ipc --cgroup bash -euc '
   root=$1
   mount --make-rprivate /
