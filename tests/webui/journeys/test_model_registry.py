@@ -88,6 +88,8 @@ def test_a_version_has_an_alias_metadata_notes_and_both_ways_of_its_lineage(
     expect(page.get_by_role("definition").filter(has_text="vision")).to_be_visible()
 
     page.get_by_role("navigation", name="Sections").get_by_role("link", name="Notes").click()
+    # Until the notes are loaded the metadata stay, and have an Edit of their own.
+    expect(page.get_by_role("definition").filter(has_text="vision")).to_have_count(0)
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Notes (Markdown)").fill("**best** <script>window.ran = 1</script>")
     page.get_by_role("button", name="Save").click()
