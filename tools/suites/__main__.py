@@ -39,7 +39,7 @@ from tools.suites.table import (
 )
 from tools.suites.verified import verified_text
 
-DEFAULT_CI_MINUTES = 55.0
+DEFAULT_CI_MINUTES = 45.0
 _SHOWN = 5
 
 
