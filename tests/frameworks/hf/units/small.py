@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import types
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from tests.frameworks.small_trial import SmallTrial
 
-from determined import core
 from determined.transformers import DetCallback
 
 RECORDS = 24
@@ -33,30 +31,6 @@ class Sequences(torch.utils.data.Dataset):
         return {"input_ids": tokens, "labels": tokens.clone()}
 
 
-class Reports(core.DummyTrainContext):
-    """Keeps what is reported; refuses a second report of one step, as a master does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[str, dict[int, dict[str, Any]]] = {"training": {}, "validation": {}}
-        self.progress: list[float] = []
-        self.acts: dict[int, Any] = {}
-
-    def _report(self, group: str, steps_completed: int, metrics: Any, batch: Any = None) -> None:
-        assert steps_completed not in self.made[group]
-        self.made[group][steps_completed] = dict(metrics)
-
-    def _try_report_progress(self, progress: float) -> None:
-        self.progress.append(progress)
-
-
-class Preempts(core.DummyPreemptContext):
-    now = False
-
-    def should_preempt(self, auto_ack: bool = True) -> bool:
-        return self.now
-
-
 class AtStep(transformers.TrainerCallback):
     """Calls a function at the end of a batch; `substep` is within a step of several batches."""
 
@@ -68,46 +42,17 @@ class AtStep(transformers.TrainerCallback):
         setattr(self, event, call)
 
 
-class Trial:
-    """Runs of one trial, each from the last checkpoint of the run before."""
+class Trial(SmallTrial):
+    """A trial of that network."""
+
+    metric = "eval_loss"
 
     def __init__(self, place: Path) -> None:
-        self.place = place
-        self.trial_id = 7
+        super().__init__(place)
         self.runs = 0
-        self.searcher: dict[str, Any] = {"name": "single", "metric": "eval_loss"}
-        self.is_managed = True
-        self.reports = Reports()
-        self.preempt: Any = None
-        self.callbacks: list[Any] = []
-        self.options: dict[str, Any] = {}
         self.eval_dataset: Any = Sequences(8)
         self.trainer: Any = None
         self.args: Any = None
-
-    def checkpoints(self) -> list[dict[str, Any]]:
-        """Metadata, in the order of their time."""
-        paths = list((self.place / "storage").glob("*/metadata.json"))
-        paths.sort(key=lambda path: path.stat().st_mtime_ns)
-        return [{**json.loads(path.read_text()), "path": path.parent} for path in paths]
-
-    def steps(self) -> list[int]:
-        return [one["steps_completed"] for one in self.checkpoints()]
-
-    def context(self) -> core.Context:
-        context = core.make_dummy_context(None, str(self.place / "storage"))
-        context.train = self.reports = Reports()
-        context.preempt = self.preempt = Preempts(context.distributed)
-        saved = self.checkpoints()
-        if self.is_managed:
-            context.info = types.SimpleNamespace(  # type: ignore[assignment]
-                task_type="TRIAL",
-                latest_checkpoint=saved[-1]["path"].name if saved else None,
-                trial=types.SimpleNamespace(
-                    trial_id=self.trial_id, _config={"searcher": self.searcher}
-                ),
-            )
-        return context
 
     def run(self, **arguments: Any) -> Any:
         """Train; each run has a new output directory, as in a new container."""

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import transformers
-from small import EPOCH, AtStep, Preempts, Sequences, Trial, weights
+from small import EPOCH, AtStep, Sequences, Trial, weights
+from tests.frameworks.small_trial import Preempts
 
 from determined import core
 from determined.transformers import DetCallback

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import types
 from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
 import torch
+from tests.frameworks.small_trial import SmallTrial
 
-from determined import core
 from determined.lightning import DetCallback
 
 RECORDS = 12
@@ -18,30 +16,6 @@ BATCH = 2
 EPOCH = RECORDS // BATCH
 """Steps of an epoch."""
 EPOCHS = 3
-
-
-class Reports(core.DummyTrainContext):
-    """Keeps what is reported; refuses a second report of one step, as a master does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[str, dict[int, dict[str, Any]]] = {}
-        self.progress: list[float] = []
-
-    def _report(self, group: str, steps_completed: int, metrics: Any, batch: Any = None) -> None:
-        steps = self.made.setdefault(group, {})
-        assert steps_completed not in steps
-        steps[steps_completed] = dict(metrics)
-
-    def _try_report_progress(self, progress: float) -> None:
-        self.progress.append(progress)
-
-
-class Preempts(core.DummyPreemptContext):
-    now = False
-
-    def should_preempt(self, auto_ack: bool = True) -> bool:
-        return self.now
 
 
 class AtEpoch(pl.Callback):
@@ -87,45 +61,14 @@ def module_of(library: Any, width: int = 4) -> Any:
     return Module()
 
 
-class Trial:
-    """Runs of one trial, each from the last checkpoint of the run before."""
+class Trial(SmallTrial):
+    """A trial of that network."""
 
     def __init__(self, place: Path) -> None:
-        self.place = place
-        self.trial_id = 7
-        self.searcher: dict[str, Any] = {"name": "single", "metric": "val_loss"}
-        self.is_managed = True
-        self.reports = Reports()
-        self.preempt: Any = None
-        self.callbacks: list[Any] = []
-        self.options: dict[str, Any] = {}
+        super().__init__(place)
         self.library: Any = pl
         self.model: Any = None
         self.trainer: Any = None
-
-    def checkpoints(self) -> list[dict[str, Any]]:
-        """Metadata, in the order of their time."""
-        paths = list((self.place / "storage").glob("*/metadata.json"))
-        paths.sort(key=lambda path: path.stat().st_mtime_ns)
-        return [{**json.loads(path.read_text()), "path": path.parent} for path in paths]
-
-    def steps(self) -> list[int]:
-        return [one["steps_completed"] for one in self.checkpoints()]
-
-    def context(self) -> core.Context:
-        context = core.make_dummy_context(None, str(self.place / "storage"))
-        context.train = self.reports = Reports()
-        context.preempt = self.preempt = Preempts(context.distributed)
-        saved = self.checkpoints()
-        if self.is_managed:
-            context.info = types.SimpleNamespace(  # type: ignore[assignment]
-                task_type="TRIAL",
-                latest_checkpoint=saved[-1]["path"].name if saved else None,
-                trial=types.SimpleNamespace(
-                    trial_id=self.trial_id, experiment_id=2, _config={"searcher": self.searcher}
-                ),
-            )
-        return context
 
     def made_callback(self) -> Any:
         return DetCallback(self.context(), **self.options)

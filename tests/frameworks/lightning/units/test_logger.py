@@ -12,7 +12,8 @@ import lightning.pytorch as pl
 import pytest
 import pytorch_lightning
 import torch
-from small import BATCH, EPOCH, RECORDS, Reports, module_of
+from small import BATCH, EPOCH, RECORDS, module_of
+from tests.frameworks.small_trial import Reports
 from tests.names.resolve import problem
 
 from determined import core
