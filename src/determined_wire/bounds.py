@@ -43,11 +43,14 @@ _LARGEST_BODY = 128 * 1024 * 1024
 _METRICS = Bound(250_000, "report fewer values, or aggregate them", _LARGEST_BODY)
 """More than one report may have, which the master answers for each report of a batch alone."""
 
+_OF_CHECKPOINT = Bound(10_000, "keep large data in the checkpoint's files", 1024 * 1024)
+"""Clients send a checkpoint back as a whole, with the configuration that trained it."""
+
 BOUNDS: Mapping[str, Bound] = {
     "AllocationAllGatherRequest.data": Bound(
         10_000, "exchange large data between the ranks", _LARGEST_BODY
     ),
-    "Checkpoint.metadata": Bound(10_000, "keep large data in the checkpoint's files", 1024 * 1024),
+    "Checkpoint.metadata": _OF_CHECKPOINT,
     **{
         f"{name}.filter": _FILTER
         for name in (
@@ -58,6 +61,9 @@ BOUNDS: Mapping[str, Bound] = {
     },
     "Checkpoint.resources": Bound(100_000, "store fewer and larger files in a checkpoint"),
     "CheckpointsRemoveFilesRequest.checkpoint_globs": Bound(1_000, "use patterns that match more"),
+    "CheckpointTrainingMetadata.experiment_config": _OF_CHECKPOINT,
+    "CheckpointTrainingMetadata.hparams": _OF_CHECKPOINT,
+    "CustomWebhookEventData.description": _NOTES,
     "ContinueExperimentRequest.override_config": _CONFIG,
     "CreateExperimentRequest.config": _CONFIG,
     "CreateExperimentRequest.model_definition": _FILES,

@@ -59,7 +59,7 @@ MORE_QUERIES = {
     ),
 }
 OTHERS = {**NAMES, "user_id": "2", "username": "determined"}
-"""Who asks is not the one who is changed."""
+"""A request changes another user than the one who sends it."""
 LAST = ("DELETE", "kill", "delete", "cancel", "remove-assignments", "logout")
 
 

@@ -117,6 +117,14 @@ async def test_texts_in_a_free_value_have_so_many_characters_and_no_more(
     assert told in refused.text
 
 
+async def test_fields_of_a_plain_log_line_have_the_same_bound(world: World) -> None:
+    line = {"task_id": "none", "log": "x\n"}
+    for field in ("task_id", "agent_id", "container_id", "source", "stdtype"):
+        refused = await world.clients["admin"]("POST", "/task-logs", [{**line, field: LONG}])
+        assert refused.status == 400
+        assert f"length <= {TEXT.items} - at `$[0].{field}`" in refused.json()["message"]
+
+
 async def test_a_list_of_trials_carries_no_large_values(world: World) -> None:
     await scene.running(world)
     admin, names = world.clients["admin"], world.names

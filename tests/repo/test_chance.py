@@ -1,4 +1,4 @@
-"""What is tried at random is the same in each run, and no test depends on the machine's speed."""
+"""Random inputs are the same in each run, and no wait depends on the speed of the machine."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class AnswerMemory:
 
     @contextlib.contextmanager
     def of(self, user_id: int) -> Iterator[None]:
-        """An answer to a user: what is held in the block is given back at its end."""
+        """Count what an answer to a user holds in the block, and give it back at its end."""
         answer = _Answer(self._bytes, user_id)
         token = _ANSWER.set(answer)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -13,7 +13,6 @@ from determined_master.api.http.plain import plain_json
 from determined_master.api.http.protojson import refuse
 from determined_master.api.http.routes import Call, plain_route, route, stream_route
 from determined_master.api.http.task_use import READS, REPORTS
-from determined_master.api.shapes import struct_of
 from determined_master.domain.errors import InvalidArgument
 from determined_master.domain.log_lines import LEVEL_NUMBERS, LEVELS, render
 from determined_master.records.logs import LogFilter, LogRow
@@ -21,7 +20,7 @@ from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.incoming import PostedLine
 from determined_master.services.logs.task_logs import TaskLogs
 from determined_master.services.tasks.service import Tasks
-from determined_wire.bounds import bound_of
+from determined_wire.bounds import TEXT, bound_of
 from determined_wire.rest import tasks as task_wire
 from determined_wire.rest import trials as trial_wire
 from determined_wire.rest.types.log import LogLevel
@@ -44,29 +43,45 @@ async def post_task_logs(
     call: Call, request: task_wire.PostTaskLogsRequest, task_logs: TaskLogs
 ) -> task_wire.PostTaskLogsResponse:
     """Lines of one task; answered when they are durable."""
-    await task_logs.post(call.caller, [_posted_line(entry) for entry in request.logs])
+    await task_logs.post(
+        call.caller,
+        [_posted_line(entry, (entry.level or WIRE_LEVELS[0]).number) for entry in request.logs],
+    )
     return task_wire.PostTaskLogsResponse()
 
 
-def _posted_line(entry: TaskLog) -> PostedLine:
-    return struct_of(
-        PostedLine, entry, at=entry.timestamp, level=(entry.level or WIRE_LEVELS[0]).number
+def _posted_line(entry: TaskLog | PlainLine, level: int) -> PostedLine:
+    # Field by field: by names it takes eight times as long, and a request has a thousand.
+    return PostedLine(
+        task_id=entry.task_id,
+        log=entry.log,
+        at=entry.timestamp,
+        allocation_id=entry.allocation_id,
+        agent_id=entry.agent_id,
+        container_id=entry.container_id,
+        rank_id=entry.rank_id,
+        level=level,
+        source=entry.source,
+        stdtype=entry.stdtype,
     )
+
+
+Text = Annotated[str, msgspec.Meta(max_length=TEXT.items)]
 
 
 class PlainLine(msgspec.Struct):
     """One line as agents of 0.38.1 post it."""
 
-    task_id: str
+    task_id: Text
     log: str
     timestamp: datetime | None = None
-    allocation_id: str | None = None
-    agent_id: str | None = None
-    container_id: str | None = None
+    allocation_id: Text | None = None
+    agent_id: Text | None = None
+    container_id: Text | None = None
     rank_id: int | None = None
-    level: str | None = None
-    source: str | None = None
-    stdtype: str | None = None
+    level: Text | None = None
+    source: Text | None = None
+    stdtype: Text | None = None
 
 
 @plain_route("POST", "/task-logs", access=IN_SERVICE, large_body=True, in_task=REPORTS)
@@ -75,12 +90,10 @@ async def post_plain_task_logs(call: Call, task_logs: TaskLogs) -> str:
     entries = await plain_json(call, list[PlainLine])
     if len(entries) > LINES.items:
         raise refuse("logs", len(entries), LINES)
-    await task_logs.post(call.caller, [_plain_line(entry) for entry in entries])
+    await task_logs.post(
+        call.caller, [_posted_line(entry, _level_number(entry.level)) for entry in entries]
+    )
     return ""
-
-
-def _plain_line(line: PlainLine) -> PostedLine:
-    return struct_of(PostedLine, line, at=line.timestamp, level=_level_number(line.level))
 
 
 @stream_route(

@@ -4,35 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 from determined_master.api.http.protojson.shape import FREE_FORM, FieldShape, shape_of
 from determined_master.domain.errors import InvalidArgument
 from determined_wire.bounds import TEXT, Bound, bound_of, text_bound_of
 from determined_wire.proto import Message
 
-Check = Callable[[Any, str, int], None]
-Checks = tuple[tuple[str, Check, int], ...]
-"""Attribute, check, and the fewest bytes of a body that can exceed the bounds within."""
-
 TEXTS = frozenset({"string", "google.StringValue"})
+BACKSLASH = ord("\\")
+MAX_ESCAPED = 8
+"""Quotes within texts that are passed over; with more of them all texts are measured."""
 
 
-def check_bounds(message: Message, size: int) -> None:
+class Sizes(NamedTuple):
+    """Bytes of a body, and of its longest text."""
+
+    body: float
+    text: float
+
+    def reach(self, least: Sizes) -> bool:
+        """Whether a body of these sizes can be over a bound that needs at least those."""
+        return self.body >= least.body or self.text >= least.text
+
+
+Check = Callable[[Any, str, Sizes], None]
+Checks = tuple[tuple[str, Check, Sizes], ...]
+"""Attribute, check, and the least sizes of a body that can exceed the bounds within."""
+_NONE = Sizes(inf, inf)
+
+
+def check_bounds(message: Message, body: bytes) -> None:
     """Refuse a request that is over a bound.
 
     Args:
         message: as it was read.
-        size: bytes of its body; a short one is not looked at.
+        body: what it was read from; of a short one little is looked at.
 
     Raises:
         InvalidArgument: with the name of the field, its size, the bound and the remedy.
     """
-    for name, check, fewest_bytes in _checks(type(message)):
-        if size >= fewest_bytes:
+    sizes = Sizes(len(body), _longest_text(body))
+    for name, check, least in _checks(type(message)):
+        if sizes.reach(least):
             value = getattr(message, name)
             if value:
-                check(value, "", size)
+                check(value, "", sizes)
+
+
+def _longest_text(body: bytes) -> int:
+    """No text of a body is longer than this; 0 if none is over the bound that most have.
+
+    A thousand log lines have eight thousand texts. Between two quotes there is one at most, so it
+    is enough to go through the body in steps of that bound.
+    """
+    start = 0
+    while len(body) - start > TEXT.items:
+        quote = _last_quote(body, start, start + TEXT.items + 1)
+        if quote < 0:
+            return len(body)
+        start = quote + 1
+    return 0
+
+
+def _last_quote(body: bytes, start: int, end: int) -> int:
+    """The last quote that surely ends or begins a text; negative if there seems to be none."""
+    for _ in range(MAX_ESCAPED):
+        quote = body.rfind(b'"', start, end)
+        if quote < 1 or body[quote - 1] != BACKSLASH:
+            return quote
+        end = quote
+    return -1
 
 
 def fields_of(cls: type[Message], seen: set[type[Message]]) -> Iterable[tuple[str, str, Bound]]:
@@ -59,9 +102,9 @@ def refuse(field: str, count: int, bound: Bound, what: str = "values") -> Invali
 @cache
 def _checks(cls: type[Message]) -> Checks:
     return tuple(
-        (field.name, _check(cls, field), fewest)
+        (field.name, _check(cls, field), least)
         for field in shape_of(cls).fields
-        if (fewest := _fewest_bytes(cls, field, ())) is not None
+        if (least := _least_sizes(cls, field, ())) != _NONE
     )
 
 
@@ -83,24 +126,22 @@ def _has_texts(field: FieldShape) -> bool:
     return bool(field.container) if field.kind in TEXTS else field.kind == "google.ListValue"
 
 
-def _fewest_bytes(
-    cls: type[Message], field: FieldShape, above: tuple[type[Message], ...]
-) -> int | None:
-    """Of a body that can be over a bound in a field; None where there is none."""
+def _least_sizes(cls: type[Message], field: FieldShape, above: tuple[type[Message], ...]) -> Sizes:
+    """Of a body that can be over a bound in a field."""
     own = _bound(cls, field)
-    found = []
-    if own is not None:  # a value has one byte at least, and a comma before the next
-        found.append(own.items if _is_text(field) else 2 * own.items - 1)
+    body: float = inf
+    text: float = TEXT.items + 1 if _has_texts(field) else inf
+    if own is not None and _is_text(field):
+        text = own.items + 1
+    elif own is not None:  # a value has one byte at least, and a comma before the next
+        body = 2 * own.items - 1
     if own is not None and field.kind in FREE_FORM:
-        found.append(own.characters)
-    if _has_texts(field):
-        found.append(TEXT.items)
+        body = min(body, own.characters)
+    inner = [Sizes(body, text)]
     if field.kind == "message" and field.target not in above:
-        for inner in shape_of(field.target).fields:
-            fewest = _fewest_bytes(field.target, inner, (*above, cls))
-            if fewest is not None:
-                found.append(fewest)
-    return min(found, default=None)
+        fields = shape_of(field.target).fields
+        inner += [_least_sizes(field.target, one, (*above, cls)) for one in fields]
+    return Sizes(*map(min, zip(*inner, strict=True)))
 
 
 def _check(cls: type[Message], field: FieldShape) -> Check:
@@ -109,11 +150,11 @@ def _check(cls: type[Message], field: FieldShape) -> Check:
     what = "characters" if _is_text(field) else "values"
     has_texts = _has_texts(field)
     is_deep = field.kind == "message" and any(
-        _fewest_bytes(field.target, inner, (cls,)) is not None
+        _least_sizes(field.target, inner, (cls,)) != _NONE
         for inner in shape_of(field.target).fields
     )
 
-    def check(value: Any, above: str, size: int) -> None:
+    def check(value: Any, above: str, sizes: Sizes) -> None:
         name = f"{above}{field.json_name}"
         if bound is not None:
             count, characters = _measure(value, bound) if is_free else (len(value), 0)
@@ -127,12 +168,13 @@ def _check(cls: type[Message], field: FieldShape) -> Check:
                 if isinstance(text, str) and len(text) > TEXT.items:
                     raise refuse(f"{name}[]", len(text), TEXT, "characters")
         if is_deep:
-            due = [(inner, each) for inner, each, least in _checks(field.target) if size >= least]
+            checks = _checks(field.target)
+            due = [(inner, each) for inner, each, least in checks if sizes.reach(least)]
             for item in _items(field, value) if due else ():
                 for inner, each in due:
                     held = getattr(item, inner)
                     if held:
-                        each(held, f"{name}.", size)
+                        each(held, f"{name}.", sizes)
 
     return check
 

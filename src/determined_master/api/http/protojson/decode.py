@@ -56,7 +56,7 @@ def decode(cls: type[M], body: bytes) -> M:
         cleaned = _ESCAPES.sub(_storable_escape, body)
         message = None if cleaned == body else _decode_exact(cls, cleaned)
     message = message or read_message(cls, parse(body))
-    check_bounds(message, len(body))
+    check_bounds(message, body)
     return message
 
 
@@ -72,7 +72,7 @@ def decode_at_once(cls: type[M], body: bytes) -> M | None:
         _check_depth(body)
     message = None if NUL in body and cls not in WITH_NUL else _decode_exact(cls, body)
     if message is not None:
-        check_bounds(message, len(body))
+        check_bounds(message, body)
     return message
 
 
@@ -86,7 +86,7 @@ def decode_field(cls: type[M], name: str, body: bytes) -> M:
         value = parse(body)
         value = None if value is None else _read_field(field, value)
     message = cls() if value is None else cls(**{field.name: value})
-    check_bounds(message, len(body))
+    check_bounds(message, body)
     return message
 
 
