@@ -4,11 +4,9 @@ import { useAuditLog, type AuditEntry } from "@/data/audit";
 import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
 import { formatInstant } from "@/data/format/times";
-import { useUsers } from "@/data/workspaces";
 import { Button } from "@/ui/button/Button";
 import { download } from "@/ui/chart/export/download";
 import { Empty, ErrorNotice } from "@/ui/feedback/Feedback";
-import { Select } from "@/ui/field/Field";
 import { SearchField } from "@/ui/field/SearchField";
 import { Page } from "@/ui/layout/Page";
 import { Toolbar } from "@/ui/layout/Toolbar";
@@ -17,6 +15,7 @@ import type { Column } from "@/ui/table/types";
 
 import { auditCsv, changedThing, filteredEntries, operationWords } from "./audit";
 import styles from "./Events.module.css";
+import { UserSelect } from "./UserSelect";
 import { useEventTabs } from "./useEventTabs";
 
 const keyOf = (entry: AuditEntry) => entry.id;
@@ -27,7 +26,6 @@ export default function AdministrationPage() {
   const tabs = useEventTabs();
   const [user, setUser] = useParam("user", "");
   const [words, setWords] = useParam("q", "");
-  const users = useUsers().data ?? [];
   const query = useAuditLog(Number(user) || 0);
   const loaded = useMemo(() => query.data?.pages.flatMap((page) => page.entries), [query.data]);
   const shown = useMemo(() => loaded && filteredEntries(loaded, words), [loaded, words]);
@@ -50,16 +48,7 @@ export default function AdministrationPage() {
       <div className={styles.tools}>
         <Toolbar end={<span role="status">{shown ? plural(shown.length, "entry", "entries") : "Loading"}</span>}>
           <SearchField label="Find words" placeholder="Words in user, action or address" value={words} onValue={setWords} />
-          <Select
-            label="User"
-            hideLabel
-            value={user}
-            onValue={setUser}
-            options={[
-              { value: "", label: "All users" },
-              ...users.map((each) => ({ value: String(each.id), label: each.displayName || each.username || "" })),
-            ]}
-          />
+          <UserSelect value={user} onValue={setUser} />
         </Toolbar>
       </div>
       {query.error && (

@@ -7,7 +7,6 @@ import { eventsKey, readAllEvents, useEvents, useNewEvents, type ClusterEvent, t
 import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
 import { formatInstant } from "@/data/format/times";
-import { useUsers } from "@/data/workspaces";
 import { Button } from "@/ui/button/Button";
 import { download } from "@/ui/chart/export/download";
 import { ErrorNotice, Empty } from "@/ui/feedback/Feedback";
@@ -21,6 +20,7 @@ import { DataTable } from "@/ui/table/DataTable";
 import { columns } from "./columns";
 import { eventsCsv, narrowed, placeOf, sinceOf } from "./eventRows";
 import styles from "./Events.module.css";
+import { UserSelect } from "./UserSelect";
 import { useEventTabs } from "./useEventTabs";
 
 const WHOSE = [
@@ -61,7 +61,6 @@ export default function EventsPage() {
   const [level, setLevel] = useParam<Level>("level", "info");
   const [span, setSpan] = useParam("span", "");
   const [words, setWords] = useParam("q", "");
-  const users = useUsers().data ?? [];
   // A span is one of the time at which it was chosen: the list stands still until it is read again.
   const [readAt, setReadAt] = useState(() => serverNow());
   const filter = useMemo<EventFilter>(
@@ -94,16 +93,7 @@ export default function EventsPage() {
           <Segments label="Whose" value={whose} options={WHOSE} onValue={setWhose} />
           <SearchField label="Find words" placeholder="Words in text, name or user" value={words} onValue={setWords} />
           <Select label="Things" hideLabel value={kind} options={KINDS} onValue={setKind} />
-          <Select
-            label="User"
-            hideLabel
-            value={user}
-            onValue={setUser}
-            options={[
-              { value: "", label: "All users" },
-              ...users.map((each) => ({ value: String(each.id), label: each.displayName || each.username || "" })),
-            ]}
-          />
+          <UserSelect value={user} onValue={setUser} />
           <Select label="Level" hideLabel value={level} options={LEVELS} onValue={(value) => setLevel(value as Level)} />
           <Select label="Time" hideLabel value={span} options={SPANS} onValue={setSpan} />
         </Toolbar>

@@ -1,10 +1,9 @@
-import { Link } from "react-router";
-
-import { bestMetric, byMetric, smallerIsBetter } from "@/data/experiments/facts";
+import { byMetric, smallerIsBetter } from "@/data/experiments/facts";
 import type { Experiment, Trial } from "@/data/experiments/queries";
 import { Card, PlainTable } from "@/ui/layout/Card";
-import { StateBadge } from "@/ui/state/StateBadge";
 import { Num } from "@/ui/text/Num";
+
+import { TrialCells } from "../TrialCells";
 
 const MAX_TRIALS = 8;
 
@@ -16,15 +15,7 @@ export function BestTrials({ experiment, trials }: { experiment: Experiment; tri
       <PlainTable label="Best trials" columns={["Trial", "State", metric ?? "Metric", "Batches"]}>
         {best.map((trial) => (
           <tr key={trial.id}>
-            <td>
-              <Link to={`/experiments/${experiment.id}/trials/${trial.id}/overview`}>{trial.id}</Link>
-            </td>
-            <td>
-              <StateBadge state={trial.state} plain />
-            </td>
-            <td>
-              <Num value={bestMetric(trial, metric)} />
-            </td>
+            <TrialCells trial={trial} metric={metric} />
             <td>
               <Num value={trial.totalBatchesProcessed} />
             </td>

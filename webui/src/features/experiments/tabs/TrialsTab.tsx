@@ -1,6 +1,6 @@
-import { Link, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 
-import { bestMetric, byMetric, flatten, latestMetric, shown, smallerIsBetter } from "@/data/experiments/facts";
+import { byMetric, flatten, latestMetric, shown, smallerIsBetter } from "@/data/experiments/facts";
 import type { Trial } from "@/data/experiments/queries";
 import { formatBytes, plural } from "@/data/format/numbers";
 import { useRights } from "@/data/permissions/permissions";
@@ -11,11 +11,11 @@ import { ButtonLink } from "@/ui/button/ButtonLink";
 import { Empty } from "@/ui/feedback/Feedback";
 import { Checkbox, Segments } from "@/ui/field/Field";
 import { Card, PlainTable } from "@/ui/layout/Card";
-import { StateBadge } from "@/ui/state/StateBadge";
 import { Num } from "@/ui/text/Num";
 import { Duration } from "@/ui/text/Time";
 
 import { useExperimentContext } from "../context";
+import { TrialCells } from "../TrialCells";
 
 const MAX_COMPARED = 50;
 
@@ -115,15 +115,7 @@ function Row({
           onValue={onChoose}
         />
       </td>
-      <td>
-        <Link to={`/experiments/${trial.experimentId}/trials/${trial.id}/overview`}>{trial.id}</Link>
-      </td>
-      <td>
-        <StateBadge state={trial.state} plain />
-      </td>
-      <td>
-        <Num value={bestMetric(trial, metric)} />
-      </td>
+      <TrialCells trial={trial} metric={metric} />
       <td>
         <Num value={latestMetric(trial, metric)} />
       </td>
