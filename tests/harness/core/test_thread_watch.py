@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -34,7 +35,11 @@ def started(*, is_daemon: bool) -> subprocess.Popen[str]:
 def test_threads_that_outlive_the_main_thread_are_named() -> None:
     with started(is_daemon=False) as program:
         assert program.stderr is not None
+        # Where nothing is said, the program must end for its standard error to do so.
+        deadline = threading.Timer(60, program.kill)
+        deadline.start()
         line = next((text for text in program.stderr if "waits for the threads" in text), "")
+        deadline.cancel()
         assert "waits for the threads loader: end them" in line
         _, rest = program.communicate(timeout=60)
     assert program.returncode == 1
