@@ -157,8 +157,9 @@ class PostQueue:
             if key in self._waiting:
                 self._ready.put(self._waiting[key][0].turn, key)
         now_s = clock.monotonic_s()
+        owners = {post.turn.work: post.turn for post in posts}
         for work, events in Counter(post.turn.work for post in posts).items():
-            pause_s = self._pauses.after(work, events, took_s, now_s)
+            pause_s = self._pauses.after(owners[work], events, took_s, now_s)
             if pause_s:
                 asyncio.get_running_loop().call_later(pause_s, self._release, work)
             else:
