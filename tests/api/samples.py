@@ -67,7 +67,7 @@ class World:
         """
         async with self.services[Users]._db.acquire() as conn:
             for row in await conn.fetch(query):
-                self.services[Identities].forget_user(row["id"])
+                self.services[Identities].forget_users((row["id"],))
 
 
 Prepare = Callable[[World], Awaitable[None]]

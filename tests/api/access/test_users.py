@@ -66,6 +66,29 @@ async def test_a_deactivated_user_is_refused_at_once_in_both_families(
     assert (login.status, login.text) == (403, "user is not active")
 
 
+async def test_several_users_are_deactivated_at_once_and_each_has_a_result(
+    admin: Client, user: Client
+) -> None:
+    me = (await user("GET", "/api/v1/me")).json()["user"]["id"]
+    many = {"userIds": [me, 99, me], "activate": False}
+    refused = await user("PATCH", "/api/v1/users", many)
+    text = "only admin privileged users can update users"
+    assert [result["error"] for result in refused.json()["results"]] == [text] * 3
+    assert (await user("GET", "/api/v1/me")).status == 200
+    answer = await admin("PATCH", "/api/v1/users", many)
+    assert answer.json()["results"] == [
+        {"id": me, "error": ""},
+        {"id": 99, "error": "user not found"},
+        {"id": me, "error": ""},
+    ]
+    assert "is not active" in (await user("GET", "/api/v1/me")).text
+    assert (await admin("GET", "/api/v1/me")).status == 200
+    by_filter = {"activate": True, "filters": {"name": "determined"}}
+    answer = await admin("PATCH", "/api/v1/users", by_filter)
+    assert answer.json()["results"] == [{"id": me, "error": ""}]
+    assert (await user("GET", "/api/v1/me")).status == 200
+
+
 @pytest.mark.parametrize("password", ["", "   "])
 async def test_blank_passwords_are_refused(admin: Client, password: str) -> None:
     body = {"user": {"username": "blank", "active": True}, "password": password}

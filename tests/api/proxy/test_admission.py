@@ -80,13 +80,13 @@ async def test_a_deactivated_user_is_sent_to_the_login(master: Master, backend: 
     pool = master.services[Users]._db
     try:
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
-        master.services[Identities].forget_user(2)
+        master.services[Identities].forget_users((2,))
         path = f"/proxy/{task.id}:8080/"
         answer = await ask(master.port, path, f"Authorization: Bearer {opened.token}")
         assert answer.status == 303
     finally:
         await pool.execute("UPDATE users SET active = true WHERE username = 'determined'")
-        master.services[Identities].forget_user(2)
+        master.services[Identities].forget_users((2,))
     assert backend.heads == []
 
 

@@ -112,12 +112,12 @@ async def test_a_tunnel_ends_with_a_reason_when_its_user_is_deactivated(
         await master.asked.often()
         pool = master.services[Users]._db
         await pool.execute("UPDATE users SET active = false WHERE username = 'determined'")
-        master.services[Identities].forget_user(2)
+        master.services[Identities].forget_users((2,))
         with pytest.raises(ConnectionClosed):
             await ws.recv()
         assert ws.close_code == 1008
         await pool.execute("UPDATE users SET active = true WHERE username = 'determined'")
-        master.services[Identities].forget_user(2)
+        master.services[Identities].forget_users((2,))
 
 
 async def test_tokens_of_public_requests_are_not_checked(

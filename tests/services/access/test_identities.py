@@ -51,7 +51,7 @@ async def test_a_changed_user_is_read_again(pool: Database) -> None:
     await identities.authenticate("t")
     async with pool.acquire() as conn:
         await users.update_user(conn, user_id, {"admin": True}, clock.now())
-    identities.forget_user(user_id)
+    identities.forget_users((user_id,))
     caller = await identities.authenticate("t")
     assert caller is not None
     assert caller.is_admin
@@ -83,7 +83,7 @@ async def test_an_answer_read_before_a_change_is_not_kept_after_it(
         found = await look_up(digest)
         async with pool.acquire() as conn:
             await users.update_user(conn, user_id, {"active": False}, clock.now())
-        identities.forget_user(user_id)
+        identities.forget_users((user_id,))
         return found
 
     with monkeypatch.context() as patched:

@@ -165,7 +165,7 @@ class AccessTokens:
             at = clock.now() if is_revoked else None
             await rows.update_token(conn, token_id, description=description, revoked_at=at)
             changed = await rows.find_token(conn, token_id)
-        self._identities.forget_user(token.user_id)
+        self._identities.forget_users((token.user_id,))
         if changed is None:
             raise NotFound(missing)
         return changed

@@ -116,7 +116,7 @@ class Auth:
                 expires_at=now + SESSION_LIFE,
             )
             await users.update_last_auth(conn, user.id, now)
-        self._identities.forget_user(user.id)
+        self._identities.forget_users((user.id,))
         seen = msgspec.structs.replace(user, last_auth_at=now)
         mark = self._devices.mark(user.username.lower())
         return Login(token, seen, now + SESSION_LIFE, mark)

@@ -2,11 +2,12 @@
 
 An answer is kept for some seconds. Until then, a change made through another process
 stays unseen. A change made through this process is seen at once, because its code calls
-`forget_user`, `forget_token` or `forget_allocation` after the commit.
+`forget_users`, `forget_token` or `forget_allocation` after the commit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Protocol
 
@@ -40,8 +41,8 @@ class TokenIdentity(msgspec.Struct, frozen=True):
 class PermissionWatcher(Protocol):
     """Hears of changes at once; neither function may block."""
 
-    def permissions(self, user_id: int | None = None) -> None:
-        """The permissions of this user have changed, or of any user."""
+    def permissions(self, user_ids: Collection[int] | None = None) -> None:
+        """The permissions of these users have changed, or of any user."""
         ...
 
     def session_ended(self) -> None:
@@ -88,15 +89,18 @@ class Identities:
         async with self._db.acquire() as conn:
             return await find_user(conn, user_id)
 
-    def forget_user(self, user_id: int) -> None:
-        """A user was changed, or their sessions were ended."""
+    def forget_users(self, user_ids: Collection[int]) -> None:
+        """Users were changed, or their sessions were ended."""
+        if not user_ids:
+            return
         self._changes += 1
-        self._users.pop(user_id, None)
+        for user_id in user_ids:
+            self._users.pop(user_id, None)
         for digest, known in list(self._known.items()):
-            if known.user.id == user_id:
+            if known.user.id in user_ids:
                 del self._known[digest]
         if self._watcher is not None:
-            self._watcher.permissions(user_id)
+            self._watcher.permissions(user_ids)
 
     def forget_rights(self) -> None:
         """Roles or groups were changed: whom that concerns is not asked, it happens seldom."""

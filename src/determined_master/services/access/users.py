@@ -14,7 +14,6 @@ from determined_master.domain.access.rules import Caller
 from determined_master.domain.allowances import SETTINGS
 from determined_master.domain.errors import (
     AlreadyExists,
-    DetError,
     InvalidArgument,
     NotFound,
     PermissionDenied,
@@ -29,6 +28,7 @@ from determined_master.store.access import sessions
 from determined_master.store.access import users as rows
 from determined_master.store.db import Conn, Database
 
+NO_SUCH_USER = "user not found"
 ONLY_ADMIN_UPDATES = "only admin privileged users can update users"
 ONLY_ADMIN_NAMES = "only admin privileged users can set another user's display name"
 ONLY_ADMIN_PASSWORDS = "only admin privileged users can change other user's passwords"
@@ -151,21 +151,25 @@ class Users:
                 raise _taken(name) from error
             if "password_hash" in values:
                 await sessions.update_all_revoked(conn, user_id, now)
-        self._identities.forget_user(user_id)
+        self._identities.forget_users((user_id,))
         return after
 
     async def activate(
         self, caller: Caller, user_ids: list[int], *, is_active: bool
     ) -> list[tuple[int, str]]:
-        """Let users in or keep them out; for each its id and why it failed, or nothing."""
-        results = []
-        for user_id in user_ids:
-            try:
-                await self.patch(caller, user_id, UserChange(active=is_active))
-                results.append((user_id, ""))
-            except DetError as error:
-                results.append((user_id, error.text))
-        return results
+        """Let users in or keep them out; for each its id and why it failed, or nothing.
+
+        Cost: one statement.
+        """
+        try:
+            access.may(caller, "configure", "user", refusal=ONLY_ADMIN_UPDATES)
+        except PermissionDenied as error:
+            return [(user_id, error.text) for user_id in user_ids]
+        ids = frozenset(user_ids)
+        async with self._db.acquire() as conn:
+            changed = await rows.update_active(conn, ids, clock.now(), is_active=is_active)
+        self._identities.forget_users(changed)
+        return [(user_id, "" if user_id in changed else NO_SUCH_USER) for user_id in user_ids]
 
     async def settings(self, caller: Caller) -> list[tuple[str, str, str]]:
         """Key, path and JSON text of each of the caller's settings."""
@@ -262,7 +266,7 @@ def _taken(name: str) -> AlreadyExists:
 
 def _found(user: UserRow | None) -> UserRow:
     if user is None:
-        raise NotFound("user not found")
+        raise NotFound(NO_SUCH_USER)
     return user
 
 

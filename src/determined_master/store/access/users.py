@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -159,6 +159,24 @@ async def update_user(
     query = f"UPDATE users SET modified_at = $2{changes} WHERE id = $1 RETURNING {COLUMNS}"
     row = await conn.fetchrow(query, user_id, now, *(values[n] for n in names))
     return UserRow(**row) if row else None
+
+
+async def update_active(
+    conn: Conn, user_ids: Collection[int], now: datetime, *, is_active: bool
+) -> set[int]:
+    """Let users in or keep them out; the ids of those that exist.
+
+    Their rows are locked by id, so that two requests for the same users never wait for each other.
+    """
+    query = """
+        WITH locked AS MATERIALIZED (
+            SELECT id FROM users WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE
+        )
+        UPDATE users SET active = $3, modified_at = $2
+         WHERE id IN (SELECT id FROM locked)
+        RETURNING id
+    """
+    return {row["id"] for row in await conn.fetch(query, sorted(user_ids), now, is_active)}
 
 
 async def update_last_auth(conn: Conn, user_id: int, now: datetime) -> None:

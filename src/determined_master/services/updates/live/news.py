@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -160,10 +160,10 @@ class LiveNews:
         if wake is not None:
             wake()
 
-    def permissions(self, user_id: int | None = None) -> None:
-        """Roles, groups or sessions have changed: of this user, or of anyone."""
+    def permissions(self, user_ids: Collection[int] | None = None) -> None:
+        """Roles, groups or sessions have changed: of these users, or of anyone."""
         if self.is_watched:
-            self._changes.permissions.add(user_id)
+            self._changes.permissions.update((None,) if user_ids is None else user_ids)
             self._wake.set()
             self.on_permissions()
 
