@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from determined.cli.deploy import layout, running_master, task_account
+from determined.cli.deploy.local import layout, running_master, task_account
 from determined.experimental import client
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ import pytest
 from tests.agent_link import spec
 from tests.contracts.runtime_contract import RuntimeDriver
 
-from determined.cli.deploy import task_account
+from determined.cli.deploy.local import task_account
 from determined_agent.container.environment import HostEnvironment
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process.accounts import TaskAccounts

@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.certificates import Authority
 from tests.master_settings import read
 
-from determined.cli.deploy.aws import network
+from determined.cli.deploy.aws.resources import network
 from determined.cli.deploy.cloud.options import services_port
 from determined_agent.settings.options import Settings as AgentSettings
 from determined_master.domain.task.gang_ports import TRIAL_PORTS

@@ -25,7 +25,7 @@ MAY_NAME_THE_OTHER = {
     "deploy/helm/determined/templates/NOTES.txt": "values of 0.38.1 may have it",
     "src/determined_wire/images.py": "stored configurations have it",
     "src/determined/cli/deploy/commands.py": "the default of an option that has no effect",
-    "src/determined/cli/deploy/start.py": "the same",
+    "src/determined/cli/deploy/local/start.py": "the same",
 }
 
 

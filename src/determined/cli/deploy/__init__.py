@@ -1,1 +1,1 @@
-"""`det deploy`: clusters on this machine, as processes under a supervisor, and on Kubernetes."""
+"""`det deploy`: clusters on this machine, in clouds and on Kubernetes."""

@@ -71,7 +71,7 @@ _LOCAL = Command(
         Command(
             "agent-down",
             "stop a Determined agent",
-            f"{_HERE}.stop:agent_down",
+            f"{_HERE}.local.stop:agent_down",
             (
                 arg("--agent-name", default="det-agent-vm", help="agent name"),
                 flag("--all", help="stop all running agents"),
@@ -81,7 +81,7 @@ _LOCAL = Command(
         Command(
             "agent-up",
             "start a Determined agent",
-            f"{_HERE}.start:agent_up",
+            f"{_HERE}.local.start:agent_up",
             (
                 arg("master_host", help="master hostname"),
                 arg("--master-port", type=int, default=8080, help="master port"),
@@ -99,7 +99,7 @@ _LOCAL = Command(
         Command(
             "cluster-down",
             "stop a Determined cluster",
-            f"{_HERE}.stop:cluster_down",
+            f"{_HERE}.local.stop:cluster_down",
             (
                 _CLUSTER,
                 _DELETE_DB,
@@ -109,7 +109,7 @@ _LOCAL = Command(
         Command(
             "cluster-up",
             "create a Determined cluster",
-            f"{_HERE}.start:cluster_up",
+            f"{_HERE}.local.start:cluster_up",
             (
                 *_MASTER,
                 arg(
@@ -123,19 +123,19 @@ _LOCAL = Command(
         Command(
             "logs",
             "show the logs of a Determined cluster",
-            f"{_HERE}.logs:logs",
+            f"{_HERE}.local.logs:logs",
             (_CLUSTER, flag("--no-follow", help="disable following logs")),
         ),
         Command(
             "master-down",
             "stop a Determined master",
-            f"{_HERE}.stop:master_down",
+            f"{_HERE}.local.stop:master_down",
             (arg("--master-name", help="accepted for older scripts"), _DELETE_DB, _CLUSTER),
         ),
         Command(
             "master-up",
             "start a Determined master",
-            f"{_HERE}.start:master_up",
+            f"{_HERE}.local.start:master_up",
             (*_MASTER, arg("--master-name", help="accepted for older scripts"), _IMAGES),
         ),
     ),

@@ -18,9 +18,9 @@ from ruamel.yaml import YAML
 from tests.backends.cloud.start_of_machine import unpacked
 from tests.cli.conftest import Det
 
-from determined.cli.deploy.aws.boot import MAX_BYTES
-from determined.cli.deploy.aws.master_config import TEMPLATE
 from determined.cli.deploy.aws.options import ELSEWHERE, TYPES
+from determined.cli.deploy.aws.resources.boot import MAX_BYTES
+from determined.cli.deploy.aws.resources.master_config import TEMPLATE
 from determined.cli.deploy.cloud import aws_fetch
 from determined_master.settings.master import load
 

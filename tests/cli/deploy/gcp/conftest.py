@@ -16,7 +16,8 @@ from tests.backends.cloud.http_servers import Quiet, serving
 from tests.cli.deploy.wheel_once import copy_wheel
 
 from determined.cli.deploy.cloud import wheel
-from determined.cli.deploy.gcp import calls, rights
+from determined.cli.deploy.gcp import calls
+from determined.cli.deploy.gcp.resources import rights
 from determined.common._backoff import Backoff
 
 PROJECT = "lab-1"

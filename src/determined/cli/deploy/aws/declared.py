@@ -91,7 +91,7 @@ COMMAND = Command(
         Command(
             "dump-master-config-template",
             "print the template of the master's configuration",
-            f"{_HERE}.master_config:dump",
+            f"{_HERE}.resources.master_config:dump",
             (_TYPE,),
         ),
         Command(

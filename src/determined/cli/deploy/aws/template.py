@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from determined.cli.deploy.aws import boot, data, master_config, network, rights
 from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.resources import boot, data, master_config, network, rights
 from determined.cli.deploy.cloud.wheel import Keys
 
 MASTER_DISK_GB = 40

@@ -8,12 +8,13 @@ import tempfile
 import time
 
 from determined.cli import arguments, declare, errors
-from determined.cli.deploy.aws import data, options, template
+from determined.cli.deploy.aws import options, template
 from determined.cli.deploy.aws.account import Account, explained
-from determined.cli.deploy.aws.boot import EXTRAS
 from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
 from determined.cli.deploy.aws.preflight import Preflight
+from determined.cli.deploy.aws.resources import data
+from determined.cli.deploy.aws.resources.boot import EXTRAS
 from determined.cli.deploy.aws.secret import Secret
 from determined.cli.deploy.aws.stack import PAUSE_S, TAG, TYPE_TAG, Stack, tags_of
 from determined.cli.deploy.cloud.boot import placeholders

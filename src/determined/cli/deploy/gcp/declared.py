@@ -81,7 +81,7 @@ COMMAND = Command(
         Command(
             "dump-master-config-template",
             "print the template of the master's configuration",
-            f"{_HERE}.master_config:dump",
+            f"{_HERE}.resources.master_config:dump",
         ),
         Command(
             "list|ls",

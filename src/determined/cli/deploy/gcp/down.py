@@ -10,10 +10,10 @@ from determined.cli import arguments, errors
 from determined.cli.deploy.cloud.options import warn_of_no_effect
 from determined.cli.deploy.gcp import names, options
 from determined.cli.deploy.gcp.account import GcpAccount
-from determined.cli.deploy.gcp.bucket import Bucket
 from determined.cli.deploy.gcp.calls import Calls, Refused
-from determined.cli.deploy.gcp.rights import Rights
-from determined.cli.deploy.gcp.secret import GcpSecret
+from determined.cli.deploy.gcp.resources.bucket import Bucket
+from determined.cli.deploy.gcp.resources.rights import Rights
+from determined.cli.deploy.gcp.resources.secret import GcpSecret
 
 _OFF = ("TERMINATED", "STOPPED")
 

@@ -7,18 +7,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined.cli import errors
 from determined.cli.deploy.cloud.wheel import Keys
-from determined.cli.deploy.gcp import (
-    master_config,
-    names,
-    permissions,
-    plan,
-    quotas,
-    series,
-)
-from determined.cli.deploy.gcp.bucket import Bucket
+from determined.cli.deploy.gcp import names, permissions, quotas, series
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.options import GcpOptions
-from determined.cli.deploy.gcp.secret import GcpSecret
+from determined.cli.deploy.gcp.resources import master_config, plan
+from determined.cli.deploy.gcp.resources.bucket import Bucket
+from determined.cli.deploy.gcp.resources.secret import GcpSecret
 
 _MASTER, _AUX = "--master-instance-type", "--aux-agent-instance-type"
 _COMPUTE = "--compute-agent-instance-type"

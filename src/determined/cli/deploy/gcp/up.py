@@ -13,14 +13,15 @@ from determined.cli.deploy.cloud.options import warn_of_images, warn_of_no_effec
 from determined.cli.deploy.cloud.secret import INITIAL_USER, changed
 from determined.cli.deploy.cloud.waiting import wait_for_master
 from determined.cli.deploy.cloud.wheel import make_uploads
-from determined.cli.deploy.gcp import bucket, names, options, plan, rights, secret
+from determined.cli.deploy.gcp import names, options
 from determined.cli.deploy.gcp.account import GcpAccount
-from determined.cli.deploy.gcp.boot import EXTRAS
 from determined.cli.deploy.gcp.calls import Calls
-from determined.cli.deploy.gcp.cluster import Cluster
 from determined.cli.deploy.gcp.options import GcpOptions
-from determined.cli.deploy.gcp.plan import Place
 from determined.cli.deploy.gcp.preflight import ClusterState, GcpPreflight
+from determined.cli.deploy.gcp.resources import bucket, plan, rights, secret
+from determined.cli.deploy.gcp.resources.boot import EXTRAS
+from determined.cli.deploy.gcp.resources.cluster import Cluster
+from determined.cli.deploy.gcp.resources.plan import Place
 from determined_wire import google_rest
 
 _NO_EFFECT = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, Dict, List
 
-from determined.cli.deploy.aws import data, network
 from determined.cli.deploy.aws.machine_rules import Images
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.resources import data, network
 from determined.cli.deploy.cloud import master_config as shared
 from determined.cli.deploy.cloud.master_config import as_json
 

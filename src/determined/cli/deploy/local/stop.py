@@ -10,7 +10,7 @@ import signal
 from typing import Callable, ContextManager, List, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy import (
+from determined.cli.deploy.local import (
     layout,
     leave,
     local_context,

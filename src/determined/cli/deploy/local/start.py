@@ -11,7 +11,7 @@ import time
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from determined.cli import arguments, declare, errors
-from determined.cli.deploy import (
+from determined.cli.deploy.local import (
     configs,
     extras,
     kept_agents,

@@ -7,7 +7,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy import layout, specs
+from determined.cli.deploy.local import layout, specs
 from determined.common.api import RetryPolicy, Session, UnauthSession, authentication
 from determined.common.api import errors as api_errors
 

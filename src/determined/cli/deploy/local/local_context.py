@@ -6,7 +6,7 @@ import contextlib
 from typing import Optional
 
 from determined.cli import declare
-from determined.cli.deploy import layout
+from determined.cli.deploy.local import layout
 from determined.common import master_contexts
 
 

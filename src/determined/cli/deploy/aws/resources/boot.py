@@ -9,8 +9,8 @@ import zlib
 from typing import Any, Dict, List
 
 from determined.cli import errors
-from determined.cli.deploy.aws import data, master_config
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.resources import data, master_config
 from determined.cli.deploy.aws.secret import name_of
 from determined.cli.deploy.cloud import aws_fetch
 from determined.cli.deploy.cloud.boot import CloudParts, files_of, script

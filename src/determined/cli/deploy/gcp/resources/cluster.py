@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
-from determined.cli.deploy.gcp import names, plan
+from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.calls import Calls, Refused
 from determined.cli.deploy.gcp.options import GcpOptions
-from determined.cli.deploy.gcp.plan import Place, Resource
+from determined.cli.deploy.gcp.resources import plan
+from determined.cli.deploy.gcp.resources.plan import Place, Resource
 
 _OFF = ("TERMINATED", "STOPPED")
 _ANY_PLATFORM = "AUTOMATIC"

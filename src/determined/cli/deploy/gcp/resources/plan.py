@@ -7,9 +7,10 @@ from typing import Any, Dict, List
 
 from determined.cli.deploy.cloud.options import services_port
 from determined.cli.deploy.cloud.wheel import Keys
-from determined.cli.deploy.gcp import master_config, names
-from determined.cli.deploy.gcp.boot import DISK, start_script
+from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.options import GcpOptions
+from determined.cli.deploy.gcp.resources import master_config
+from determined.cli.deploy.gcp.resources.boot import DISK, start_script
 from determined_wire import google_rest
 
 MASTER_DISK_GB = 40

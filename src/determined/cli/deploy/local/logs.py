@@ -8,7 +8,7 @@ import time
 from typing import Dict, List, Optional
 
 from determined.cli import errors
-from determined.cli.deploy import layout
+from determined.cli.deploy.local import layout
 from determined.cli.output import show
 
 _PAUSE_S = 0.2

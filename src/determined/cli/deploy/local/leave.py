@@ -8,7 +8,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from determined.cli import errors
-from determined.cli.deploy import layout, ready
+from determined.cli.deploy.local import layout, ready
 from determined.common.api import Session
 from determined.common.api import errors as api_errors
 

@@ -8,7 +8,7 @@ import pathlib
 from typing import Any, Dict
 
 from determined.cli import declare
-from determined.cli.deploy import configs, layout, specs, task_account
+from determined.cli.deploy.local import configs, layout, specs, task_account
 
 _SETTINGS_OPTIONS = (
     "master_config_path",

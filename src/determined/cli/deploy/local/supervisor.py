@@ -1,7 +1,7 @@
 """The supervisor: keeps the processes of one local cluster running.
 
-Started as `python -m determined.cli.deploy.supervisor DIR`, it detaches from the terminal, takes
-the lock of the directory, and runs the processes of the spec files:
+Started as `python -m determined.cli.deploy.local.supervisor DIR`, it detaches from the terminal,
+takes the lock of the directory, and runs the processes of the spec files:
 
 - SIGHUP: read the specs again, start new processes, stop removed ones.
 - SIGTERM, SIGINT: stop all processes in reverse order, then exit.
@@ -20,7 +20,7 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from determined.cli.deploy import layout, processes, specs
+from determined.cli.deploy.local import layout, processes, specs
 from determined.common._backoff import Backoff
 
 _TICK_S = 0.5

@@ -9,7 +9,7 @@ import os
 import pathlib
 from typing import Any, Dict, List, Optional
 
-from determined.cli.deploy import processes
+from determined.cli.deploy.local import processes
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from determined.cli.deploy.aws import network
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.resources import network
 from determined.cli.deploy.aws.secret import name_of
 from determined.cli.deploy.cloud.secret import DATABASE
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import running, up
 
-from determined.cli.deploy import layout
+from determined.cli.deploy.local import layout
 from determined.common import config_text
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,13 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 from determined.cli import errors
 from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.calls import Calls, Refused
-from determined.cli.deploy.gcp.policies import Binding, Policy, all_but, with_bindings, without
+from determined.cli.deploy.gcp.resources.policies import (
+    Binding,
+    Policy,
+    all_but,
+    with_bindings,
+    without,
+)
 from determined.common._backoff import Backoff
 
 ROLES = ("master", "agent")

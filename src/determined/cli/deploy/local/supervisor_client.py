@@ -10,7 +10,7 @@ import time
 from typing import Callable, Dict, Iterable, Iterator, Optional, Set
 
 from determined.cli import errors
-from determined.cli.deploy import layout, processes, specs
+from determined.cli.deploy.local import layout, processes, specs
 
 _START_LIMIT_S = 10.0
 
@@ -117,7 +117,7 @@ def _has_started(cluster: layout.ClusterLayout, names: Set[str]) -> bool:
 
 
 def _start(cluster: layout.ClusterLayout) -> None:
-    command = [sys.executable, "-m", "determined.cli.deploy.supervisor", str(cluster.root)]
+    command = [sys.executable, "-m", "determined.cli.deploy.local.supervisor", str(cluster.root)]
     cluster.log("supervisor").touch(mode=0o600)
     with open(cluster.log("supervisor"), "ab") as log:
         # It forks and its first process exits at once, so this does not block.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from determined.cli.deploy.aws import data, policies
+from determined.cli.deploy.aws import policies
 from determined.cli.deploy.aws.options import Options
+from determined.cli.deploy.aws.resources import data
 from determined.cli.deploy.aws.secret import name_of
 
 _CHANGES = ("s3:PutObject", "s3:DeleteObject")

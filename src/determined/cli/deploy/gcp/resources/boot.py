@@ -6,8 +6,9 @@ from determined.cli import errors
 from determined.cli.deploy.cloud.boot import CloudParts, files_of, script
 from determined.cli.deploy.cloud.master_config import filled
 from determined.cli.deploy.cloud.wheel import Keys
-from determined.cli.deploy.gcp import master_config, names
+from determined.cli.deploy.gcp import names
 from determined.cli.deploy.gcp.options import GcpOptions
+from determined.cli.deploy.gcp.resources import master_config
 
 MAX_BYTES = 256_000
 """Of one value of metadata, as GCP bounds it (256 KB)."""

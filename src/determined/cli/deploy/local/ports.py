@@ -7,7 +7,7 @@ import socket
 from typing import Dict, Iterator, Optional, Tuple
 
 from determined.cli import errors
-from determined.cli.deploy import processes
+from determined.cli.deploy.local import processes
 
 _LISTEN = "0A"
 

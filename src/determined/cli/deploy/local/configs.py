@@ -12,7 +12,7 @@ import subprocess
 from typing import Any, Dict, List, Optional
 
 from determined.cli import errors
-from determined.cli.deploy import layout, specs, task_account
+from determined.cli.deploy.local import layout, specs, task_account
 from determined.cli.output import plain_yaml
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -8,7 +8,7 @@ import json
 from typing import Optional
 
 from determined.cli import errors
-from determined.cli.deploy import layout, specs
+from determined.cli.deploy.local import layout, specs
 
 _FIRST = 1
 
