@@ -2,28 +2,35 @@
 import { answer, api, type Schemas } from "@/api/client";
 
 import type { Accepted } from "../configs/checked";
+import { modelDefinition, type Upload } from "./uploads";
 
 const SLOTS_WARNING = "The pool has fewer slots now than a trial requests: the trials wait until it has more.";
 
 type Created = Schemas["CreateExperimentResponse"];
 
-export interface Submission {
+/** What an experiment starts from besides its text: the files of another one, or a template. */
+export interface Basis {
+  parentId?: number;
+  template?: string;
+}
+
+export interface Submission extends Basis {
   text: string;
-  parentId: number | undefined;
   activate: boolean;
+  files?: readonly Upload[];
 }
 
 /** Checks a configuration and makes nothing. */
 export async function validateExperiment(
   text: string,
-  parentId: number | undefined,
+  { parentId, template }: Basis,
   signal: AbortSignal,
 ): Promise<Accepted> {
   let headers = new Headers();
   const got = await answer<Created>(
     api
       .POST("/api/v1/experiments", {
-        body: { config: text, validateOnly: true, activate: false, ...(parentId ? { parentId } : {}) },
+        body: { config: configOf(text), validateOnly: true, activate: false, ...basisOf({ parentId, template }) },
         signal,
       })
       .then((result) => {
@@ -35,14 +42,23 @@ export async function validateExperiment(
 }
 
 /** Makes the experiment; a repeated `key` gives the same one again, so a retry makes no second. */
-export async function submitExperiment({ text, parentId, activate }: Submission, key: string): Promise<number> {
+export async function submitExperiment({ text, activate, files = [], ...basis }: Submission, key: string): Promise<number> {
   const got = await answer<Created>(
     api.POST("/api/v1/experiments", {
-      body: { config: text, activate, ...(parentId ? { parentId } : {}) },
+      body: { config: configOf(text), activate, modelDefinition: await modelDefinition(files), ...basisOf(basis) },
       headers: { "idempotency-key": key },
     }),
   );
   return got.experiment?.id ?? 0;
+}
+
+/** A template may have all values: the master takes an object without any, and no empty text. */
+function configOf(text: string): string {
+  return text.trim() || "{}";
+}
+
+function basisOf({ parentId, template }: { parentId?: number | undefined; template?: string | undefined }): Basis {
+  return { ...(parentId ? { parentId } : {}), ...(template ? { template } : {}) };
 }
 
 /** Lets an ended experiment continue; `override` is laid over its configuration. */

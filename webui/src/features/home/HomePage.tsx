@@ -14,6 +14,7 @@ import {
 import { useUser } from "@/data/session";
 import { isFinished } from "@/data/states";
 import { LaunchMenu } from "@/features/launch/LaunchMenu";
+import { NewExperimentButton } from "@/features/launch/NewExperimentButton";
 import { Button } from "@/ui/button/Button";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
 import { toast } from "@/ui/feedback/toast";
@@ -34,7 +35,7 @@ export default function HomePage() {
   const overview = useOverview(user.id);
   const activity = useActivity(user.id, ACTIVITY_DAYS).data;
   return (
-    <Page name="Home" actions={<LaunchMenu withNotebook />}>
+    <Page name="Home" actions={<><NewExperimentButton look="primary" /><LaunchMenu withNotebook /></>}>
       <div className="stack" style={{ gap: 16 }}>
         <Projects />
         <QueryView query={overview} what="your experiments">
@@ -121,7 +122,11 @@ function Recent({ userId }: { userId: number | undefined }) {
     <QueryView query={query} what="your last submissions">
       {(experiments) =>
         experiments.length === 0 ? (
-          <Empty title="You have submitted nothing yet" command="det experiment create config.yaml .">
+          <Empty
+            title="You have submitted nothing yet"
+            command="det experiment create config.yaml ."
+            action={<NewExperimentButton />}
+          >
             The tutorial in the documentation leads from a script to a search.
           </Empty>
         ) : (

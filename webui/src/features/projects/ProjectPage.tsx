@@ -6,6 +6,7 @@ import { answer, api, type Schemas } from "@/api/client";
 import { whenIdle } from "@/data/idle";
 import { projectQuery } from "@/data/projects";
 import { POLL_MS } from "@/data/queryClient";
+import { NewExperimentButton } from "@/features/launch/NewExperimentButton";
 import { RunList } from "@/features/runs/RunList";
 import { Loading, NotFound, QueryView } from "@/ui/feedback/Feedback";
 import { later } from "@/ui/later";
@@ -45,6 +46,7 @@ export default function ProjectPage() {
         ...(shown ? [{ label: shown.workspaceName ?? "", to: `/workspaces/${shown.workspaceId}/projects` }] : []),
       ]}
       badge={shown?.archived ? <span className="hint">archived</span> : undefined}
+      actions={shown && !shown.archived && <NewExperimentButton projectId={id} workspaceId={shown.workspaceId ?? 0} />}
       tabs={tabsOf(id, shown)}
       flush={isList && !project.error}
     >

@@ -50,6 +50,9 @@ export function usePaletteEntries(text: string): Entry[] {
       { kind: "page", label: "Health of the cluster", icon: "server", to: "/clusters/health" },
       { kind: "page", label: "Historical usage", icon: "bars", to: "/clusters/historical-usage" },
       { kind: "page", label: "Master log", icon: "log", to: "/clusters/logs" },
+      ...(mayAnywhere("PERMISSION_TYPE_CREATE_EXPERIMENT")
+        ? [{ kind: "act" as const, label: "New experiment", icon: "plus" as const, act: () => launch("experiment") }]
+        : []),
       ...(mayAnywhere("PERMISSION_TYPE_CREATE_NSC") ? LAUNCHES : []).map((each) => ({
         kind: "act" as const,
         label: `Launch: ${each.label}`,

@@ -48,6 +48,7 @@ export function ConfigDialog({
   action,
   options,
   isShort,
+  isDirty = false,
   onSubmit,
   onClose,
 }: {
@@ -70,6 +71,8 @@ export function ConfigDialog({
   options?: ReactNode;
   /** The form has few fields. */
   isShort?: boolean;
+  /** Choices beside the text would be lost. */
+  isDirty?: boolean;
   /** Throws the refusal; what it returns moves on, after the master took the text. */
   onSubmit(draft: Draft): Promise<() => void>;
   onClose(): void;
@@ -80,8 +83,7 @@ export function ConfigDialog({
   const [refused, setRefused] = useState<{ draft: Draft; check: Check }>();
   const typed = useCheck(draft, ask);
   const check = refused?.draft === draft ? refused.check : typed;
-  const isDirty = draft.text !== start;
-  const { close, release } = useUnsavedDialog(isDirty, onClose);
+  const { close, release } = useUnsavedDialog(isDirty || draft.text !== start, onClose);
   const editing = useMemo<Editing>(() => ({ draft, problems: check.problems, ...edit }), [draft, check.problems, edit]);
   const submit = async () => {
     setBusy(true);

@@ -1,11 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo, useState, type ReactNode } from "react";
+import { useCallback, useState, type ReactNode } from "react";
 import { useNavigate } from "react-router";
 
 import type { Draft } from "@/data/configs/draft";
-import { submittedStart, type Start } from "@/data/experiments/drafts";
-import type { Experiment } from "@/data/experiments/queries";
-import { idempotencyKeys, submitExperiment, validateExperiment } from "@/data/experiments/submissions";
+import { idempotencyKeys, submitExperiment, validateExperiment, type Basis } from "@/data/experiments/submissions";
+import type { Upload } from "@/data/experiments/uploads";
 import { Checkbox } from "@/ui/field/Field";
 import { toast } from "@/ui/feedback/toast";
 import { Notice } from "@/ui/layout/Notice";
@@ -13,48 +12,43 @@ import { Notice } from "@/ui/layout/Notice";
 import { ConfigDialog, type OtherStart, type Source } from "./ConfigDialog";
 import type { Editing } from "./editing";
 
-/** Makes a new experiment of a source, with the source's files. */
-export function NewExperiment({
-  parent,
-  title,
-  description,
-  action,
-  start,
-  source,
-  form,
-  withSubmitted,
-  onClose,
-}: {
-  parent: Experiment;
+export interface NewExperimentProps extends Basis {
   title: string;
   description: ReactNode;
   action: string;
-  start: Start;
-  source: Source;
+  /** The text that the form starts from, and the secrets that were left out of it. */
+  start: { text: string; hidden?: readonly string[] };
+  source?: Source;
+  others?: OtherStart[];
   form(editing: Editing): ReactNode;
-  /** The submitted text is offered as another start. */
-  withSubmitted?: boolean;
+  /** Its own files, instead of those of the parent. */
+  files?: readonly Upload[];
+  /** Why the form cannot be submitted, for reasons outside of the text. */
+  refusal?: string | undefined;
   onClose(): void;
-}) {
+}
+
+/** Makes a new experiment of a source: another experiment, a template, files of one's own. */
+export function NewExperiment({
+  parentId = 0,
+  template = "",
+  start,
+  files,
+  refusal,
+  source,
+  others,
+  ...dialog
+}: NewExperimentProps) {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [isPaused, setPaused] = useState(false);
   const [keyOf] = useState(idempotencyKeys);
-  const parentId = parent.id ?? 0;
   const ask = useCallback(
-    (draft: Draft, signal: AbortSignal) => validateExperiment(draft.text, parentId, signal),
-    [parentId],
+    (draft: Draft, signal: AbortSignal) => validateExperiment(draft.text, { parentId, template }, signal),
+    [parentId, template],
   );
-  const others = useMemo<OtherStart[]>(() => {
-    const submitted = submittedStart(parent).text;
-    if (!withSubmitted || !submitted.trim()) return [];
-    return [
-      { label: "the complete configuration", text: start.text },
-      { label: "the submitted text", text: submitted },
-    ];
-  }, [parent, start.text, withSubmitted]);
   const submit = async ({ text }: Draft) => {
-    const submission = { text, parentId, activate: !isPaused };
+    const submission = { text, parentId, template, activate: !isPaused, ...(files ? { files } : {}) };
     const id = await submitExperiment(submission, keyOf(submission));
     return () => {
       toast.done(isPaused ? `Experiment ${id} is created, paused` : `Experiment ${id} is submitted`);
@@ -64,18 +58,16 @@ export function NewExperiment({
   };
   return (
     <ConfigDialog
-      title={title}
-      description={description}
-      notes={<HiddenNotice hidden={start.hidden} />}
+      {...dialog}
+      {...(source ? { source } : {})}
+      {...(others ? { others } : {})}
+      notes={<HiddenNotice hidden={start.hidden ?? []} />}
       start={start.text}
-      source={source}
-      others={others}
-      form={form}
       ask={ask}
-      action={action}
+      refusal={() => refusal}
+      isDirty={(files?.length ?? 0) > 0}
       options={<Checkbox label="Create it paused" checked={isPaused} onValue={setPaused} />}
       onSubmit={submit}
-      onClose={onClose}
     />
   );
 }

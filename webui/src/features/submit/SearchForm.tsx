@@ -1,17 +1,14 @@
-import { useQuery } from "@tanstack/react-query";
-
 import { valueAt } from "@/data/configs/draft";
 import { hasNoRange, rowsOf } from "@/data/configs/hyperparameters";
 import { elsewhere } from "@/data/configs/problems";
 import type { FullTime } from "@/data/configs/searcher";
-import { previewSearch, type PlannedRuns } from "@/data/experiments/submissions";
-import { plural } from "@/data/format/numbers";
 import { Notice } from "@/ui/layout/Notice";
 
 import type { Editing } from "./editing";
 import { WordField } from "./fields";
 import { HyperparameterTable, shownHyperparameters } from "./HyperparameterTable";
 import { PlaceFields, useWorkspaceId } from "./PlaceFields";
+import { planWords, useSearchPlan } from "./plan";
 import { Problems } from "./Problems";
 import { ResourceFields } from "./ResourceFields";
 import { SearcherFields } from "./SearcherFields";
@@ -46,24 +43,7 @@ export function SearchForm({ editing, full }: { editing: Editing; full: FullTime
   );
 }
 
-/** What the search does, by the master's own arithmetic. */
 function Plan({ editing }: { editing: Editing }) {
-  const { searcher, hyperparameters } = editing.draft.value;
-  const plan = useQuery({
-    queryKey: ["preview-search", JSON.stringify([searcher, hyperparameters])],
-    queryFn: ({ signal }) => previewSearch(editing.draft.value, signal),
-    enabled: editing.problems.length === 0,
-    placeholderData: (old) => old,
-    retry: false,
-    staleTime: Infinity,
-  });
-  if (!plan.data || plan.error || editing.problems.length > 0) return null;
-  return <p role="status">{planWords(plan.data)}</p>;
-}
-
-export function planWords(plan: readonly PlannedRuns[]): string {
-  const total = plan.reduce((sum, each) => sum + each.count, 0);
-  const parts = plan.map(({ count, until }) => `${count} ${until ? `up to ${until}` : "in full"}`);
-  const made = `The search makes ${plural(total, "trial")}`;
-  return plan.length > 1 || plan[0]?.until ? `${made}: ${parts.join(", ")}.` : `${made}.`;
+  const plan = useSearchPlan(editing);
+  return plan ? <p role="status">{planWords(plan)}</p> : null;
 }

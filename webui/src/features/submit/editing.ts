@@ -12,6 +12,8 @@ export interface Editing {
   /** What a person typed: a number, a word, a list; nothing removes it. */
   type(path: Path, entry: string): void;
   setAll(changes: readonly (readonly [Path, unknown])[]): void;
+  /** Another text in place of the whole one. */
+  replace(text: string): void;
 }
 
 /** The text of a configuration and the ways to write into it. */
@@ -23,6 +25,7 @@ export function useDraft(start: string) {
       set: (path: Path, value: unknown) => setText((now) => setAt(now, path, value)),
       type: (path: Path, entry: string) => setText((now) => typeAt(now, path, entry)),
       setAll: (changes: readonly (readonly [Path, unknown])[]) => setText((now) => setAll(now, changes)),
+      replace: (next: string) => setText(next),
     }),
     [],
   );

@@ -6,6 +6,7 @@ import { useParam } from "@/data/forms/param";
 import { plural } from "@/data/format/numbers";
 import { useRights } from "@/data/permissions/permissions";
 import { useWorkspaces } from "@/data/workspaces";
+import { useLaunch } from "@/features/launch/useLaunch";
 import { Button } from "@/ui/button/Button";
 import { useAct } from "@/ui/feedback/useAct";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
@@ -31,6 +32,7 @@ export function TemplatesView({ workspaceId }: { workspaceId?: number }) {
 
 function Listed({ templates, workspaceId }: { templates: Template[]; workspaceId: number | undefined }) {
   const act = useAct();
+  const launch = useLaunch();
   const { may, mayAnywhere } = useRights();
   const [text, setText] = useParam("q", "");
   const [opened, setOpened] = useParam("template", "");
@@ -60,6 +62,11 @@ function Listed({ templates, workspaceId }: { templates: Template[]; workspaceId
     const deletes = may("PERMISSION_TYPE_DELETE_TEMPLATES", each.workspaceId);
     return [
       { label: edits ? "View and edit" : "View", icon: "code", onSelect: () => setOpened(each.name ?? "") },
+      mayAnywhere("PERMISSION_TYPE_CREATE_EXPERIMENT") && {
+        label: "New experiment …",
+        icon: "plus",
+        onSelect: () => launch("experiment", { template: each.name ?? "" }),
+      },
       edits && { label: "Rename …", icon: "edit", onSelect: () => setRenamed(each) },
       deletes && "separator",
       deletes && { label: "Delete …", icon: "trash", danger: true, onSelect: () => void remove(each) },

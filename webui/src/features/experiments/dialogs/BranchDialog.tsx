@@ -15,7 +15,7 @@ export default function BranchDialog({ experiment, trial, onClose }: ExperimentD
   const [source] = useState(() => runtimeStart(experiment));
   return (
     <NewExperiment
-      parent={experiment}
+      parentId={experiment.id ?? 0}
       title={`Continue trial ${trial?.id} in a new experiment`}
       description={
         checkpoint

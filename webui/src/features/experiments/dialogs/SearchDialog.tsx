@@ -15,7 +15,7 @@ export default function SearchDialog({ experiment, trial, onClose }: ExperimentD
   const full = fullTime((experiment.config as { searcher?: unknown } | undefined)?.searcher, trial?.totalBatchesProcessed);
   return (
     <NewExperiment
-      parent={experiment}
+      parentId={experiment.id ?? 0}
       title={`Search hyperparameters from ${from}`}
       description="Choose what varies. All trials have the files of the source and start from scratch."
       action="Start the search"
