@@ -11,8 +11,8 @@ from determined_agent.settings import options as agent
 from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
-from determined_master.settings.provider import Provider
-from determined_master.settings.providers import PROVIDERS
+from determined_master.settings.providers.kinds import PROVIDERS
+from determined_master.settings.providers.provider import Provider
 from determined_wire.settings_options import Option, options
 
 HEAD = """\

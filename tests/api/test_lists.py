@@ -12,7 +12,7 @@ from tests.api.workspaces.test_projects import project as make_project
 from tests.api.workspaces.test_projects import workspace
 from tests.store.rows import STARTED, add_experiment, add_trial, end_trial
 
-from determined_master.services.experiments import lists as experiment_lists
+from determined_master.services.experiments.listing import lists as experiment_lists
 from determined_master.store.db import Conn, Database
 from determined_master.store.experiments import experiments
 from determined_wire.rest.experiments import GetExperimentsRequestSortBy

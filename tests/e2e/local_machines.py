@@ -24,8 +24,8 @@ from determined_master.domain.machines.offers import Choice, Offer, OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import MachineSite
 from determined_master.provision.loop import MachineLoop
-from determined_master.settings import providers as settings_providers
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers import kinds as settings_providers
+from determined_master.settings.providers.provider import Provider
 
 TICK_S = 1.0
 """Between looks at the machines: a cloud is asked less often."""

@@ -13,8 +13,8 @@ from tests.pools.snapshots import snapshot
 
 from determined_master import clock
 from determined_master.domain.allocation import messages as alloc
-from determined_master.domain.machines.controller_state import ScalingConfig
-from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
+from determined_master.domain.machines.controller.controller_state import ScalingConfig
+from determined_master.domain.machines.controller.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits, MachineType
 from determined_master.domain.schedule.view import Rules, Size
 from determined_master.pools.live import LiveAllocations

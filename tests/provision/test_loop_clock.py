@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.provision.machine_world import World, started
 
-from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
+from determined_master.domain.machines.controller.launch_backoff import LaunchRetryPolicy
 from determined_master.store.db import Database
 
 MINUTE = timedelta(minutes=1)

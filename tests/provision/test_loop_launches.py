@@ -11,7 +11,7 @@ from tests.domain.builders import alloc, run
 from tests.provision.machine_world import World, count_launches, started
 
 from determined_master.domain.allocation.messages import Refused
-from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
+from determined_master.domain.machines.controller.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.scaling import Limits
 from determined_master.store.db import Database
 

@@ -19,7 +19,7 @@ from determined_master.domain.machines.scaling import MachineType
 from determined_master.domain.machines.status import MachineStatus
 from determined_master.provision.loops import LoopDependencies, MachineLoops
 from determined_master.settings.pools import ResourcePool
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.provider import Provider
 
 OFFER = Offer(machine_type="g5.xlarge", place="subnet-1")
 

@@ -14,7 +14,7 @@ from determined_master.domain.config.policies.rules import Workload
 from determined_master.provision.loops import LoopDependencies, MachineLoops
 from determined_master.services.queue.job_why import JobWhy
 from determined_master.settings.pools import ResourcePool
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.provider import Provider
 from determined_master.store.configs.policies import BudgetRow, list_budgets, upsert_policies
 from determined_master.store.db import Database
 

@@ -10,8 +10,8 @@ import pytest
 from tests import pages
 from tests.named_tests import exists
 
-from determined_master.domain.machines import aws_instances, gcp_machines
-from determined_master.domain.machines.catalog import TypeSpec
+from determined_master.domain.machines.types import aws_instances, gcp_machines
+from determined_master.domain.machines.types.catalog import TypeSpec
 
 PAGE = "upgrading.md"
 UNIT = Path(__file__).parents[2] / "deploy/systemd/determined-master.service"

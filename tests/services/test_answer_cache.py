@@ -14,8 +14,8 @@ from determined_master.services.answer_cache import (
     AnswerCache,
     CacheBudget,
 )
-from determined_master.services.experiments.lists import Rendered
-from determined_master.services.experiments.pages import ExperimentPage
+from determined_master.services.experiments.listing.lists import Rendered
+from determined_master.services.experiments.listing.pages import ExperimentPage
 from determined_master.services.metrics.series_cache import CachedSeries
 
 MIB = 2**20

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from determined_master.records.stories import StoryLine
-from determined_master.services.experiments.story_texts import (
+from determined_master.services.experiments.story.story_texts import (
     level_of,
     plain_text,
     short_text,

@@ -16,8 +16,8 @@ from determined_master.domain.config.layers import TASK_CONTAINER_DEFAULTS
 from determined_master.domain.config.sections.storage import MASTER_STORAGE
 from determined_master.settings.master import Settings, load
 from determined_master.settings.pools import AnyResourceManager, ResourcePool
-from determined_master.settings.provider import Provider
-from determined_master.settings.providers import PROVIDERS
+from determined_master.settings.providers.kinds import PROVIDERS
+from determined_master.settings.providers.provider import Provider
 from determined_wire.masking import mask_secrets
 from determined_wire.settings_options import default_of, fields_of, unwrap
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.master_settings import errors, read
 
-from determined_master.settings.provider import Provider
-from determined_master.settings.providers import PROVIDERS, ProviderType
+from determined_master.settings.providers.kinds import PROVIDERS, ProviderType
+from determined_master.settings.providers.provider import Provider
 
 POOL = "resource_pools: [{pool_name: default, provider: {type: local}%s}]\n"
 STORAGE = "checkpoint_storage: {type: shared_fs, host_path: /mnt/checkpoints/lab%s}"

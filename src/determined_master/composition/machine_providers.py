@@ -31,7 +31,7 @@ def _gcp(provider: Any, site: MachineSite) -> MachineProvider:
 
 
 MACHINE_PROVIDERS: dict[str, MakeProvider] = {"aws": _aws, "gcp": _gcp}
-"""By `provider.type`; `settings.providers.PROVIDERS` has the options of each."""
+"""By `provider.type`; `settings.providers.kinds.PROVIDERS` has the options of each."""
 
 
 def machine_pools(settings: Settings) -> list[str]:

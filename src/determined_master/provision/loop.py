@@ -17,10 +17,10 @@ from determined_master.domain.allocation.messages import Refused
 from determined_master.domain.errors import DetError
 from determined_master.domain.ids import AllocationId
 from determined_master.domain.machines import observations
-from determined_master.domain.machines.controller import step
-from determined_master.domain.machines.controller_state import ScalingConfig, new_state
+from determined_master.domain.machines.controller.controller import step
+from determined_master.domain.machines.controller.controller_state import ScalingConfig, new_state
+from determined_master.domain.machines.controller.listing import ListingIntervals, is_listing_due
 from determined_master.domain.machines.demand import demand
-from determined_master.domain.machines.listing import ListingIntervals, is_listing_due
 from determined_master.engine.causes import Occurrence
 from determined_master.engine.errors import NotLeader
 from determined_master.ports.machines import ProviderFailed

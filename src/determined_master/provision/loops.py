@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from determined_master.domain.machines.controller_state import ScalingConfig
+from determined_master.domain.machines.controller.controller_state import ScalingConfig
+from determined_master.domain.machines.controller.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.cost import Budget
-from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.offers import tried_sentence
 from determined_master.domain.machines.scaling import Limits
 from determined_master.domain.schedule.view import Size
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from determined_master.ports.agents import AgentSnapshot
     from determined_master.ports.machines import MachineProvider
     from determined_master.settings.pools import ResourcePool
-    from determined_master.settings.provider import Provider
+    from determined_master.settings.providers.provider import Provider
     from determined_master.store.db import Database
 
 

@@ -14,8 +14,8 @@ from determined_master.domain.config.layers import (
     TASK_CONTAINER_DEFAULTS,
 )
 from determined_master.domain.config.sections.storage import MASTER_STORAGE
-from determined_master.settings.provider import Provider
-from determined_master.settings.providers import ProviderKind
+from determined_master.settings.providers.kinds import ProviderKind
+from determined_master.settings.providers.provider import Provider
 from determined_master.settings.reader import Seconds
 from determined_wire.masking import mask_secrets
 

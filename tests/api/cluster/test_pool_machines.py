@@ -25,9 +25,9 @@ from determined_master.provision.loops import MachineLoops
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords
-from determined_master.settings.aws import AwsProvider
-from determined_master.settings.gcp import GcpProvider
 from determined_master.settings.pools import ResourcePool
+from determined_master.settings.providers.aws import AwsProvider
+from determined_master.settings.providers.gcp import GcpProvider
 from determined_master.store.db import Address, Database
 
 E = "scheduling-and-provisioning"

@@ -27,7 +27,7 @@ from determined_master.backends.aws.provider import AwsMachines
 from determined_master.backends.cloud.metadata import AwsMetadata
 from determined_master.backends.cloud.start_script import Boot, start_script
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
-from determined_master.settings.aws import AwsNetworkInterface, AwsTag
+from determined_master.settings.providers.aws import AwsNetworkInterface, AwsTag
 
 pytestmark = pytest.mark.slow
 

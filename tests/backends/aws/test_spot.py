@@ -18,7 +18,7 @@ from tests.covers import covers
 
 from determined_master.backends.aws.ec2 import ROOM
 from determined_master.ports.machines import LaunchFailed
-from determined_master.settings.aws import AwsTag
+from determined_master.settings.providers.aws import AwsTag
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from tests.backends.cloud.ec2_server import IMAGE, Ec2Server
 from determined_master.backends.aws.ec2 import Ec2
 from determined_master.backends.aws.provider import AwsMachines
 from determined_master.backends.cloud.metadata import AwsMetadata
-from determined_master.settings.aws import AwsProvider
+from determined_master.settings.providers.aws import AwsProvider
 
 
 def settings(**changes: Any) -> AwsProvider:

@@ -12,7 +12,7 @@ from determined_master.backends.cloud.metadata import GcpMetadata
 from determined_master.backends.gcp.compute import Compute
 from determined_master.backends.gcp.provider import GcpMachines
 from determined_master.ports.machines import MachineProvider
-from determined_master.settings.gcp import GcpInstanceType, GcpProvider
+from determined_master.settings.providers.gcp import GcpInstanceType, GcpProvider
 
 IMAGE = "projects/lab/global/images/docker"
 

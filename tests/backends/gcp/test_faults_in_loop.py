@@ -14,7 +14,7 @@ from tests.contracts.machine_provider_contract import listed
 from tests.provision.machine_world import World
 
 from determined_master.ports.machines import ProviderFailed
-from determined_master.settings.gcp import GcpInstanceType
+from determined_master.settings.providers.gcp import GcpInstanceType
 from determined_master.store.db import Database
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fast_gcp")]

@@ -19,7 +19,7 @@ from tests.domain.builders import T0
 
 from determined_master.domain.machines.offers import tried_sentence
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
-from determined_master.settings.gcp import GcpInstanceType, GcpMachineChoice
+from determined_master.settings.providers.gcp import GcpInstanceType, GcpMachineChoice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fast_gcp")]
 

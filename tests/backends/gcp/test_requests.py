@@ -12,8 +12,8 @@ from tests.backends.cloud.metadata_server import ON_GCP, gcp_metadata
 from tests.contracts.machine_provider_contract import token
 from tests.covers import covers
 
-from determined_master.domain.machines.gcp_machines import built_in_gpus
-from determined_master.settings.gcp import (
+from determined_master.domain.machines.types.gcp_machines import built_in_gpus
+from determined_master.settings.providers.gcp import (
     GcpInstanceType,
     GcpMachineChoice,
     GcpNetworkInterface,

@@ -17,7 +17,7 @@ from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.cluster.pools import Pools
 from determined_master.settings.master import Settings
 from determined_master.settings.pools import ResourcePool
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.provider import Provider
 from determined_wire.agent_link import Device
 
 E = "scheduling-and-provisioning"

@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.store.rows import add_experiment, add_project, add_trial, end_trial
 
 from determined_master.records.experiments import RunRow
-from determined_master.services.experiments.runs import Search
+from determined_master.services.experiments.listing.runs import Search
 from determined_master.store.db import Database
 from determined_master.store.experiments.run_lists import (
     RUNS,

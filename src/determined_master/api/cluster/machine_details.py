@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from determined_master.api.shapes import struct_of
-from determined_master.settings.aws import AwsProvider
-from determined_master.settings.gcp import GcpProvider
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.aws import AwsProvider
+from determined_master.settings.providers.gcp import GcpProvider
+from determined_master.settings.providers.provider import Provider
 from determined_wire.rest.types.resourcepool import (
     AwsCustomTag,
     ResourcePoolAwsDetail,

@@ -25,8 +25,8 @@ from determined_master.domain.states import shown_state
 from determined_master.pools.live import LiveAllocations
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
 from determined_master.services.experiments.edits import ExperimentChanges, ExperimentEdits
-from determined_master.services.experiments.lists import ExperimentLists, Rendered
-from determined_master.services.experiments.pages import ExperimentPage, ExperimentPages
+from determined_master.services.experiments.listing.lists import ExperimentLists, Rendered
+from determined_master.services.experiments.listing.pages import ExperimentPage, ExperimentPages
 from determined_master.services.experiments.service import Experiments, Submission
 from determined_master.services.queue.job_queue import JobQueue
 from determined_master.services.workspaces.projects import Projects

@@ -14,7 +14,7 @@ from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import pagination, seconds_between, struct_of
 from determined_master.domain.config.sections.searcher import searcher_type
 from determined_master.records.experiments import RunRow
-from determined_master.services.experiments.runs import RenderedRun, Runs, Search
+from determined_master.services.experiments.listing.runs import RenderedRun, Runs, Search
 from determined_wire.rest import runs as wire
 from determined_wire.rest.types.run import FlatRun, FlatRunExperiment
 

@@ -15,8 +15,11 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.api.shapes import pagination
 from determined_master.pools.live import LiveAllocations
-from determined_master.services.experiments.runs import Search
-from determined_master.services.experiments.search_query import ExperimentSearch, FoundExperiment
+from determined_master.services.experiments.listing.runs import Search
+from determined_master.services.experiments.listing.search_query import (
+    ExperimentSearch,
+    FoundExperiment,
+)
 from determined_wire.rest import experiments as wire
 
 AT_ONCE = 100

@@ -9,8 +9,8 @@ from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.http.task_use import READS
 from determined_master.records.stories import StoryLine, ThingWithStory
-from determined_master.services.experiments.stories import Stories, request_of
-from determined_master.services.experiments.story_texts import short_text
+from determined_master.services.experiments.story.stories import Stories, request_of
+from determined_master.services.experiments.story.story_texts import short_text
 from determined_wire import own
 from determined_wire.rest.types.shared import Pagination
 

@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from determined_master.domain.errors import InvalidArgument
-from determined_master.services.experiments.stories import Cursor
+from determined_master.services.experiments.story.stories import Cursor
 
 MAX_CURSOR = 500
 

@@ -7,7 +7,7 @@ from determined_master.api.http.routes import Call, route
 from determined_master.api.shapes import struct_of
 from determined_master.api.ui.cursors import cursor_of, text_of
 from determined_master.records.events import EventLine
-from determined_master.services.experiments.story_texts import level_of, plain_text
+from determined_master.services.experiments.story.story_texts import level_of, plain_text
 from determined_master.services.history.events import EventRequest, Events, FoundEvents, actor_of
 from determined_wire.ui import events as wire
 

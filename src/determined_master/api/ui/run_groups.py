@@ -5,7 +5,7 @@ from __future__ import annotations
 from determined_master.api.http.access import FILTERED
 from determined_master.api.http.routes import Call, route
 from determined_master.domain.listing.groups import GroupOfRows
-from determined_master.services.experiments.runs import Runs, Search
+from determined_master.services.experiments.listing.runs import Runs, Search
 from determined_wire.ui import run_groups as wire
 
 

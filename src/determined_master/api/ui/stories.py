@@ -8,8 +8,8 @@ from determined_master.api.http.access import on
 from determined_master.api.http.routes import Call, route
 from determined_master.api.ui.cursors import cursor_of, text_of
 from determined_master.records.stories import StoryLine, ThingWithStory
-from determined_master.services.experiments.stories import Items, Stories, request_of
-from determined_master.services.experiments.story_texts import (
+from determined_master.services.experiments.story.stories import Items, Stories, request_of
+from determined_master.services.experiments.story.story_texts import (
     level_of,
     plain_text,
     subject_of,

@@ -31,7 +31,7 @@ from determined_master.backends.cloud.threads import Threads
 from determined_master.domain.machines.offers import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import LaunchFailed, MachineSite, ProviderFailed
-from determined_master.settings.aws import AwsProvider
+from determined_master.settings.providers.aws import AwsProvider
 
 log = logging.getLogger(__name__)
 MakeClient = Callable[[str], Ec2]

@@ -9,14 +9,19 @@ import msgspec
 
 from determined_master.backends.cloud.machine_journal import JournalTarget, cloudwatch
 from determined_master.backends.cloud.start_script import SlotType
-from determined_master.domain.machines.aws_instances import (
+from determined_master.domain.machines.offers import Offer
+from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
+from determined_master.domain.machines.types.aws_instances import (
     accelerator,
     gpus_of,
 )
-from determined_master.domain.machines.offers import Offer
-from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
 from determined_master.domain.machines.types.aws_rules import architecture_of
-from determined_master.settings.aws import LAUNCH_TAG, ON_DEMAND_PRICE, POOL_TAG, AwsProvider
+from determined_master.settings.providers.aws import (
+    LAUNCH_TAG,
+    ON_DEMAND_PRICE,
+    POOL_TAG,
+    AwsProvider,
+)
 
 MASTER_TAG = "determined-master-address"
 DEFAULT_TAG_VALUE = "determined-ai-determined"

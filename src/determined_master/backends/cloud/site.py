@@ -9,7 +9,7 @@ import msgspec
 from determined_master.backends.cloud.machine_proxies import proxies_of
 from determined_master.backends.cloud.start_script import Boot
 from determined_master.ports.machines import MachineSite, ProviderFailed
-from determined_master.settings.provider import Provider, split_master_url
+from determined_master.settings.providers.provider import Provider, split_master_url
 
 
 def boot_of(provider: Provider, site: MachineSite) -> Boot:

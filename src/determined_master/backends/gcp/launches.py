@@ -26,7 +26,7 @@ from determined_master.domain.machines.gcp_names import machine_names
 from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine
 from determined_master.ports.machines import LaunchFailed, ProviderFailed
-from determined_master.settings.gcp import LAUNCH_LABEL
+from determined_master.settings.providers.gcp import LAUNCH_LABEL
 
 log = logging.getLogger(__name__)
 LAUNCH_PATIENCE = timedelta(seconds=25)

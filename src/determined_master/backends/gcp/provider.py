@@ -25,7 +25,7 @@ from determined_master.backends.gcp.requests import ComputeTerms
 from determined_master.domain.machines.offers import OfferReport
 from determined_master.domain.machines.scaling import Machine, MachineType
 from determined_master.ports.machines import MachineSite, ProviderFailed
-from determined_master.settings.gcp import GcpProvider
+from determined_master.settings.providers.gcp import GcpProvider
 
 log = logging.getLogger(__name__)
 MakeCompute = Callable[[str, str, Callable[[], str]], Compute]

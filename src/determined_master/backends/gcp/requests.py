@@ -10,15 +10,15 @@ import msgspec
 
 from determined_master.backends.cloud.machine_journal import CLOUD_LOGGING, JournalTarget
 from determined_master.backends.cloud.start_script import SlotType
-from determined_master.domain.machines.gcp_machines import (
-    accelerator,
-    min_cpu_platform,
-)
 from determined_master.domain.machines.gcp_names import label_value
 from determined_master.domain.machines.offers import Offer
 from determined_master.domain.machines.scaling import Machine, MachineState, MachineType
+from determined_master.domain.machines.types.gcp_machines import (
+    accelerator,
+    min_cpu_platform,
+)
 from determined_master.ports.machines import MachineSite
-from determined_master.settings.gcp import (
+from determined_master.settings.providers.gcp import (
     LAUNCH_LABEL,
     POOL_LABEL,
     GcpInstanceType,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from determined_master.ports.machines import MachineProvider
     from determined_master.settings.master import Settings
     from determined_master.settings.pools import ResourcePool, Scheduler
-    from determined_master.settings.provider import Provider
+    from determined_master.settings.providers.provider import Provider
 
 MAX_SLOTS = 100_000
 """Of a question about offers."""

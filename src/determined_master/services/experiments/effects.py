@@ -18,7 +18,7 @@ from determined_master.domain.ids import ExperimentId, RequestId, TrialId, trial
 from determined_master.domain.trial import messages as trial
 from determined_master.engine import Deferred, Inserting, Posting, Rows
 from determined_master.records.experiments import ExperimentRow
-from determined_master.services.experiments.stories import REQUEST
+from determined_master.services.experiments.story.stories import REQUEST
 from determined_master.store.checkpoints import checkpoints
 from determined_master.store.checkpoints import gc as gc_tasks
 from determined_master.store.experiments import experiments, trials

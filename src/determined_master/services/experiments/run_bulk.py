@@ -13,7 +13,7 @@ import msgspec
 
 from determined_master.domain.access import rules as access
 from determined_master.services.experiments.bulk import Act, Result, error_of
-from determined_master.services.experiments.runs import Search
+from determined_master.services.experiments.listing.runs import Search
 from determined_master.store.experiments import run_lists as rows
 from determined_master.store.listing.page import find_page
 

@@ -14,13 +14,13 @@ from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, ResourceExhausted
 from determined_master.records.events import EventLine, EventQuery
-from determined_master.services.experiments.story_texts import user_of
+from determined_master.services.experiments.story.story_texts import user_of
 from determined_master.store.experiments import lookups
 from determined_master.store.updates import events as rows
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.services.experiments.stories import Cursor
+    from determined_master.services.experiments.story.stories import Cursor
     from determined_master.store.db import Conn, Database
 
 KINDS = ("experiment", "trial", "allocation", "interactive", "task")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.backends.cloud.gcp_rules import disk_fault
-from tests.domain.machines.test_gcp_machines import TYPES
+from tests.domain.machines.types.test_gcp_machines import TYPES
 
 from determined_master.domain.machines.types.gcp_series import (
     SERIES,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from determined_master.domain.machines.catalog import load
+from determined_master.domain.machines.types.catalog import load
 
 
 class AwsRules(msgspec.Struct, frozen=True, kw_only=True):

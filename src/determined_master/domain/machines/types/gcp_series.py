@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from determined_master.domain.machines.catalog import load
+from determined_master.domain.machines.types.catalog import load
 
 Architecture = Literal["x86_64", "arm64"]
 

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from tests.domain.builders import T0
 
 from determined_master.domain.machines import observations
-from determined_master.domain.machines.controller import step
-from determined_master.domain.machines.controller_state import (
+from determined_master.domain.machines.controller.controller import step
+from determined_master.domain.machines.controller.controller_state import (
     ControllerState,
     ScalingConfig,
     new_state,
 )
+from determined_master.domain.machines.controller.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.cost import Budget
-from determined_master.domain.machines.launch_backoff import LaunchRetryPolicy
 from determined_master.domain.machines.observations import (
     Action,
     CordonAgents,

@@ -11,7 +11,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from determined_master.domain.machines.controller_state import ControllerState, launch_count
+from determined_master.domain.machines.controller.controller_state import (
+    ControllerState,
+    launch_count,
+)
 from determined_master.domain.machines.observations import PoolObserved
 from determined_master.domain.machines.scaling import scale
 

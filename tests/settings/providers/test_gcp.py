@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.provider_options import AT, problems, read
 
 from determined_master.api.cluster.machine_details import machine_details
-from determined_master.settings.gcp import GcpInstanceType, GcpProvider
+from determined_master.settings.providers.gcp import GcpInstanceType, GcpProvider
 from determined_wire.rest.types.resourcepool import ResourcePoolDetail, ResourcePoolGcpDetail
 
 LEAST = {

@@ -8,6 +8,11 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
+from determined_master.domain.machines.controller.unresponsive import (
+    Unresponsive,
+    launch_after,
+    record_silence,
+)
 from determined_master.domain.machines.scaling import (
     Ending,
     EndingReason,
@@ -15,11 +20,6 @@ from determined_master.domain.machines.scaling import (
     Machine,
     Scaling,
     Seen,
-)
-from determined_master.domain.machines.unresponsive import (
-    Unresponsive,
-    launch_after,
-    record_silence,
 )
 
 NOBODY: frozenset[str] = frozenset()

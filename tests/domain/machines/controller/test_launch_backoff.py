@@ -7,7 +7,7 @@ from datetime import timedelta
 from tests.covers import covers
 from tests.domain.builders import T0
 
-from determined_master.domain.machines.launch_backoff import (
+from determined_master.domain.machines.controller.launch_backoff import (
     LaunchErrors,
     LaunchRetryPolicy,
     note_failure,

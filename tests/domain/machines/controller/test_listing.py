@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from tests.domain.builders import T0
-from tests.domain.machines.test_controller import after, machine, pool, state
+from tests.domain.machines.controller.test_controller import after, machine, pool, state
 
 from determined_master.domain.machines import observations
-from determined_master.domain.machines.controller_state import ControllerState
-from determined_master.domain.machines.listing import is_listing_due
+from determined_master.domain.machines.controller.controller_state import ControllerState
+from determined_master.domain.machines.controller.listing import is_listing_due
 from determined_master.domain.machines.observations import FleetView, PoolObserved
 from determined_master.domain.machines.scaling import Seen
 

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import msgspec
 
-from determined_master.domain.machines.cost import Budget, affordable, cost_per_hour, slot_price
-from determined_master.domain.machines.join_tracker import JoinTracker, launch_limit
-from determined_master.domain.machines.launch_backoff import (
+from determined_master.domain.machines.controller.join_tracker import JoinTracker, launch_limit
+from determined_master.domain.machines.controller.launch_backoff import (
     LaunchBackoff,
     LaunchRetryPolicy,
     standing_failure,
 )
+from determined_master.domain.machines.cost import Budget, affordable, cost_per_hour, slot_price
 from determined_master.domain.machines.observations import FleetView
 from determined_master.domain.machines.scaling import Clocks, Limits, Machine, Scaling
 from determined_master.domain.machines.starts import MachineStart

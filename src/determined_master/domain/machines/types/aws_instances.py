@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from determined_master.domain.machines.catalog import AwsCatalog, TypeSpec, load
+from determined_master.domain.machines.types.catalog import AwsCatalog, TypeSpec, load
 
 TYPES: Mapping[str, TypeSpec] = {spec.name: spec for spec in load("aws", AwsCatalog).types}
 _ACCELERATORS = {name.partition(".")[0]: spec.gpu for name, spec in TYPES.items() if spec.gpu}

@@ -9,8 +9,8 @@ import pytest
 from tests.covers import covers
 
 from determined_master.settings.master import Settings, SettingsError, load
-from determined_master.settings.provider import MasterUrl, Provider, split_master_url
-from determined_master.settings.providers import PROVIDERS, ProviderType
+from determined_master.settings.providers.kinds import PROVIDERS, ProviderType
+from determined_master.settings.providers.provider import MasterUrl, Provider, split_master_url
 
 E = "scheduling-and-provisioning"
 AT = "root.resource_pools[0].provider"

@@ -9,17 +9,17 @@ import msgspec
 from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
-from determined_master.domain.machines.aws_instances import TYPES, gpus_of, price_per_hour
 from determined_master.domain.machines.offers import Offer, OfferKind, offers_of
+from determined_master.domain.machines.types.aws_instances import TYPES, gpus_of, price_per_hour
 from determined_master.domain.machines.types.aws_rules import architecture_of
-from determined_master.settings.offers import (
+from determined_master.settings.providers.offers import (
     KindOfType,
     check_kinds,
     check_names,
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.provider import Provider
 
 Struct = msgspec.Struct
 ON_DEMAND_PRICE = "OnDemand"

@@ -10,7 +10,8 @@ from msgspec import Meta
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import type_name
-from determined_master.domain.machines.gcp_machines import (
+from determined_master.domain.machines.offers import Offer, OfferKind, SpotUse, offers_of
+from determined_master.domain.machines.types.gcp_machines import (
     accelerator,
     built_in_gpus,
     gpu_problem,
@@ -18,17 +19,16 @@ from determined_master.domain.machines.gcp_machines import (
     price_per_hour,
     spec_of,
 )
-from determined_master.domain.machines.offers import Offer, OfferKind, SpotUse, offers_of
 from determined_master.domain.machines.types.gcp_series import series_of
-from determined_master.settings.gcp_disks import check_disks
-from determined_master.settings.offers import (
+from determined_master.settings.providers.gcp_disks import check_disks
+from determined_master.settings.providers.offers import (
     KindOfType,
     check_kinds,
     check_names,
     check_number,
     check_priced,
 )
-from determined_master.settings.provider import Provider
+from determined_master.settings.providers.provider import Provider
 from determined_master.settings.reader import Seconds
 
 Struct = msgspec.Struct

@@ -14,7 +14,7 @@ from determined_master.settings.yaml_text import parse_yaml
 from determined_wire.settings_reader import SettingsError, read_text
 
 if TYPE_CHECKING:
-    from determined_master.settings.provider import Provider
+    from determined_master.settings.providers.provider import Provider
 
 MAX_PRICE = 10_000
 """Dollars an hour; a higher price is a mistake."""

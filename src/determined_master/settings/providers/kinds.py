@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.config.schema.values import ValueType, type_name
-from determined_master.settings.aws import AwsProvider, check_aws
-from determined_master.settings.costs import with_prices_of_file
-from determined_master.settings.gcp import GcpProvider, check_gcp
-from determined_master.settings.provider import Provider, check_common
+from determined_master.settings.providers.aws import AwsProvider, check_aws
+from determined_master.settings.providers.costs import with_prices_of_file
+from determined_master.settings.providers.gcp import GcpProvider, check_gcp
+from determined_master.settings.providers.provider import Provider, check_common
 from determined_master.settings.reader import read_struct
 
 

@@ -9,7 +9,7 @@ from determined_master.domain.machines.types.gcp_series import boot_disk_problem
 
 if TYPE_CHECKING:
     from determined_master.domain.config.schema.problems import ProblemReport
-    from determined_master.settings.gcp import GcpProvider
+    from determined_master.settings.providers.gcp import GcpProvider
 
 _WITH_IOPS = ("pd-extreme", "hyperdisk-")
 

@@ -14,7 +14,7 @@ from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument, NotFound
 from determined_master.engine import count_story, list_story
 from determined_master.records.stories import StoryLine
-from determined_master.services.experiments.story_texts import user_of
+from determined_master.services.experiments.story.story_texts import user_of
 from determined_master.store import causes
 from determined_master.store.experiments import lookups
 from determined_master.store.tasks import allocations

@@ -6,13 +6,13 @@ import pytest
 from tests.covers import covers
 
 from determined_master.backends.aws.requests import STATES, machine_type
-from determined_master.domain.machines.aws_instances import (
+from determined_master.domain.machines.types.aws_instances import (
     TYPES,
     accelerator,
     gpus_of,
     price_per_hour,
 )
-from determined_master.settings.aws import AwsProvider
+from determined_master.settings.providers.aws import AwsProvider
 
 GPUS = {
     1: "g4dn.xlarge g4dn.16xlarge g5.xlarge g5.16xlarge p2.xlarge p3.2xlarge g6.xlarge "

@@ -10,7 +10,7 @@ import msgspec
 from determined_master.domain.access import rules as access
 from determined_master.domain.listing.paging import Page
 from determined_master.records.experiments import ListItem
-from determined_master.services.experiments.lists import ExperimentLists, Rendered
+from determined_master.services.experiments.listing.lists import ExperimentLists, Rendered
 from determined_master.services.experiments.trials import TrialPage, Trials
 from determined_master.store.experiments.search_query import EXPERIMENTS
 from determined_master.store.listing.page import find_page
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from determined_master.domain.access.rules import Caller
     from determined_master.records.experiments import ExperimentRow
-    from determined_master.services.experiments.runs import Search
+    from determined_master.services.experiments.listing.runs import Search
 
 
 class FoundExperiment(msgspec.Struct, frozen=True):

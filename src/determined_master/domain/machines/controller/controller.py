@@ -15,7 +15,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from determined_master.domain.machines import observations
-from determined_master.domain.machines.controller_state import (
+from determined_master.domain.machines.controller.controller_state import (
     ACTIVE,
     ControllerState,
     Listing,
@@ -23,13 +23,13 @@ from determined_master.domain.machines.controller_state import (
     launch_count,
     status_of,
 )
-from determined_master.domain.machines.join_tracker import (
+from determined_master.domain.machines.controller.join_tracker import (
     JoinTracker,
     restart_pause,
     track_launch,
     track_look,
 )
-from determined_master.domain.machines.launch_backoff import (
+from determined_master.domain.machines.controller.launch_backoff import (
     LaunchBackoff,
     back_off,
 )

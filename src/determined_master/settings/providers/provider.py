@@ -1,7 +1,7 @@
 """Settings of machines on demand: the options that `resource_pools[].provider` always has.
 
 Each type of provider has a struct of its own, a subclass of `Provider` with its options, and is
-named in `settings.providers.PROVIDERS`.
+named in `settings.providers.kinds.PROVIDERS`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from msgspec import Meta
 from determined_master.domain.config.schema.problems import ProblemReport
 from determined_master.domain.machines.cost import allowed, highest_price, machines_within
 from determined_master.domain.machines.offers import Offer, OfferOrder, SpotUse
-from determined_master.settings.costs import check_costs
-from determined_master.settings.offers import SpotWord
+from determined_master.settings.providers.costs import check_costs
+from determined_master.settings.providers.offers import SpotWord
 from determined_master.settings.reader import Seconds
 
 Secret = Meta(extra={"is_secret": True})

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.builders import T0
 
-from determined_master.domain.machines.unresponsive import (
+from determined_master.domain.machines.controller.unresponsive import (
     BACKOFF,
     Unresponsive,
     launch_after,

@@ -10,7 +10,7 @@ from tests.covers import covers
 from tests.provider_options import problems, read
 
 from determined_master.api.cluster.machine_details import machine_details
-from determined_master.settings.aws import AwsProvider, AwsTag
+from determined_master.settings.providers.aws import AwsProvider, AwsTag
 from determined_wire.rest.types.resourcepool import AwsCustomTag, ResourcePoolDetail
 
 AGENT = "registry.example/agent:1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.covers import covers
 
-from determined_master.domain.machines.gcp_machines import (
+from determined_master.domain.machines.types.gcp_machines import (
     ATTACHED,
     built_in_gpus,
     gpu_problem,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from determined_master.domain.machines.catalog import (
+from determined_master.domain.machines.types.catalog import (
     AttachedGpu,
     Family,
     GcpCatalog,

@@ -1,0 +1,1 @@
+"""Lists of experiments and runs, and pages of single ones."""

@@ -1,0 +1,1 @@
+"""Settings of machines on demand: `resource_pools[].provider`, by cloud."""
