@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # type checkers treat it as true; importing `typing` take
 if TYPE_CHECKING:
     from determined import core as core
     from determined import errors as errors
+    from determined._autolog import autolog as autolog
     from determined._constants import LOG_FORMAT as LOG_FORMAT
     from determined._env_context import EnvContext as EnvContext
     from determined._experiment_config import ExperimentConfig as ExperimentConfig
@@ -34,6 +35,7 @@ _MODULE_OF = {
     "ResourcesInfo": "_info",
     "TrialContext": "_trial_context",
     "TrialInfo": "_info",
+    "autolog": "_autolog",
     "get_cluster_info": "_info",
     "import_from_path": "_import",
 }

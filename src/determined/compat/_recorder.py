@@ -9,12 +9,25 @@ import pathlib
 import re
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Set, Tuple, Union
+import weakref
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    List,
+    Mapping,
+    MutableMapping,
+    Optional,
+    Set,
+    Tuple,
+    Union,
+)
 
 from determined import core
 from determined._info import get_cluster_info
 from determined.common.api import errors
 from determined.core import DummyDistributedContext
+from determined.core._context import open_context
 from determined.core._init import make_dummy_context
 
 if TYPE_CHECKING:
@@ -24,6 +37,7 @@ logger = logging.getLogger("determined.compat")
 
 _VALIDATION = re.compile(r"(?:val|valid|validation|eval|dev|test)(?:[_/.\- ]|$)")
 """Names that trackers' users give to what they measure on other data than those of training."""
+_metadata: MutableMapping[core.Context, Dict[str, Any]] = weakref.WeakKeyDictionary()
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
@@ -32,7 +46,8 @@ class Recorder:
 
     Attributes:
         hparams: the trial's hyperparameters; empty off the cluster.
-        place: `trial`, `detached`, `local` (reports are logged) or `none` (nothing is kept).
+        place: `trial`, `detached`, `shared` (the context is the script's own), `local` (reports
+            are logged) or `none` (nothing is kept).
     """
 
     def __init__(self, place: str, context: Optional[core.Context]) -> None:
@@ -43,7 +58,6 @@ class Recorder:
         self.trial_id: Optional[int] = None
         self._context = context
         self._searcher_metric: Optional[str] = None
-        self._metadata: Dict[str, Any] = {}
         self._skipped: Set[str] = set()
         if context is None:
             return
@@ -55,9 +69,14 @@ class Recorder:
             self.is_resumed = info.latest_checkpoint is not None
             searcher = trial._config.get("searcher") or {}
             self._searcher_metric = searcher.get("metric")
-            self._metadata = dict(context.train.get_metadata() or {})
-        context.start()
-        atexit.register(self.close)
+        if place != "shared":
+            context.start()
+            atexit.register(self.close)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its context is open, or it has none because nothing is kept."""
+        return self.place == "none" or (self._context is not None and self._context.is_open)
 
     def report(self, step: int, values: Mapping[str, Any]) -> None:
         """Report numbers at a step; other values are named once and left out.
@@ -78,11 +97,13 @@ class Recorder:
 
     def note(self, **entries: Any) -> None:
         """Set entries of the trial's metadata: its configuration, tags, notes, and summary."""
-        plain = {name: _plain(value) for name, value in entries.items()}
-        if self._context is None or all(self._metadata.get(n) == v for n, v in plain.items()):
+        if self._context is None:
             return
-        self._metadata.update(plain)
-        self._context.train.set_metadata(self._metadata)
+        metadata = _metadata_of(self._context)
+        values = {name: plain(value) for name, value in entries.items()}
+        if any(metadata.get(name) != value for name, value in values.items()):
+            metadata.update(values)
+            self._context.train.set_metadata(metadata)
 
     def alert(self, title: str, text: str, level: str) -> None:
         if self._context is not None:
@@ -109,7 +130,7 @@ class Recorder:
                 raise FileNotFoundError(f"{source} does not exist, so it cannot be stored")
             if pathlib.PurePath(name).is_absolute() or ".." in pathlib.PurePath(name).parts:
                 raise ValueError(f"{name} leads out of the checkpoint: give a relative path in it")
-        whole = {"steps_completed": step, **_plain(metadata)}
+        whole = {"steps_completed": step, **plain(metadata)}
         with self._context.checkpoint.store_path(whole) as (folder, uuid):
             for source, name in files:
                 target = folder / name
@@ -172,6 +193,29 @@ def open_recorder(config: core_v2.DefaultConfig, *, mode: Optional[str] = None) 
         return Recorder("local", make_dummy_context())
 
 
+def shared_recorder() -> Optional[Recorder]:
+    """A recorder that reports to the context that the script has open, and does not close it.
+
+    Ranks above 0 record nothing. None if no context is open.
+    """
+    context = open_context()
+    if context is None:
+        return None
+    if context.distributed.rank > 0:
+        return Recorder("none", None)
+    return Recorder("shared", context)
+
+
+def _metadata_of(context: core.Context) -> Dict[str, Any]:
+    """The metadata of a trial, of which the recorders of one context set different entries."""
+    metadata = _metadata.get(context)
+    if metadata is None:
+        is_trial = context.info is not None and context.info.task_type == "TRIAL"
+        stored = context.train.get_metadata() if is_trial else None
+        metadata = _metadata[context] = dict(stored or {})
+    return metadata
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> Dict[str, Any]:
     """Values of nested mappings by their path, joined by dots."""
     row: Dict[str, Any] = {}
@@ -196,11 +240,12 @@ def _number(value: Any) -> Union[int, float, None]:
     return number if isinstance(number, (bool, int, float)) else None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as metadata can have it: numbers, text, and lists and mappings of them."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if value is None or isinstance(value, str):
         return value
     number = _number(value)

@@ -167,9 +167,15 @@ def log_artifacts(local_dir: PathLike, artifact_path: Optional[str] = None, **_:
     _store(list(zip(paths, names)))
 
 
-def autolog(*args: Any, **kwargs: Any) -> None:
-    """Do nothing, with a warning: no framework reports by itself."""
-    logger.warning("mlflow.autolog is not supported: log metrics with mlflow.log_metrics")
+def autolog(*_args: Any, disable: bool = False, **_ignored: Any) -> None:
+    """Record what frameworks train, as `determined.autolog()`: into the open run, if there is one.
+
+    Args:
+        disable: record nothing from now on.
+    """
+    import determined
+
+    determined.autolog(frameworks=[] if disable else None)
 
 
 def _store(files: Any) -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 import types
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Type
 
 from determined.common.api import errors
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("determined.core")
 
 ALERT_LEVELS = ("debug", "info", "warn", "error")
+
+_open: List[weakref.ref[Context]] = []
+"""The contexts of this process that were started, the last one at the end."""
 
 
 class Context:
@@ -77,11 +81,17 @@ class Context:
         """A directory of this context, removed by `close`."""
         self._is_started = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is started and not closed."""
+        return self._is_started
+
     def start(self) -> None:
         """Start the background threads."""
         if self._is_started:
             return
         self._is_started = True
+        _open.append(weakref.ref(self))
         _thread_watch.start()
         self.preempt.start()
         for part in (
@@ -216,6 +226,13 @@ class Context:
         if self._session is not None:
             closings.append(self._session.close)
         return closings
+
+
+def open_context() -> Optional[Context]:
+    """The context of this process that was started last and is open; None without one."""
+    contexts = [(reference, reference()) for reference in _open]
+    _open[:] = [ref for ref, context in contexts if context is not None and context.is_open]
+    return _open[-1]() if _open else None
 
 
 def _is_clean_exit(error: Optional[BaseException]) -> bool:

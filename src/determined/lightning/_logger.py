@@ -79,7 +79,7 @@ class DetLogger(lightning.loggers.logger.Logger):
 
         In a trial of the cluster, and after the first report, they are those of the experiment.
         """
-        if not _is_chief():
+        if not is_chief():
             return
         values = vars(params) if isinstance(params, Namespace) else dict(params or {})
         if not self._is_open and values:
@@ -95,7 +95,7 @@ class DetLogger(lightning.loggers.logger.Logger):
             metrics: values by name.
             step: the trainer's own count of steps; None for that of the last call.
         """
-        if not _is_chief():
+        if not is_chief():
             return
         self._open()
         step = self._step if step is None else int(step)
@@ -118,7 +118,7 @@ class DetLogger(lightning.loggers.logger.Logger):
         Args:
             status: how the trainer ended.
         """
-        if self._is_open and _is_chief():
+        if self._is_open and is_chief():
             self._report()
 
     def _bind(self, core_context: core.Context, trainer: Any, time_metric: Optional[str]) -> None:
@@ -170,7 +170,7 @@ class DetLogger(lightning.loggers.logger.Logger):
         return {self._time_metric: self._step} if self._time_metric in ("batches", "steps") else {}
 
 
-def _is_chief() -> bool:
+def is_chief() -> bool:
     """Whether this process is rank 0, which alone reports; there is one rank before a strategy."""
     return getattr(lightning.utilities.rank_zero_only, "rank", None) in (None, 0)
 

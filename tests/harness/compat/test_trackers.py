@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
 from typing import Any
 
 import pytest
@@ -209,3 +210,49 @@ def test_disabled_runs_and_other_ranks_keep_nothing(program: Program) -> None:
     for text, env in ((loop.format("mode='disabled'"), {}), (loop.format(""), {"RANK": "1"})):
         done = program.run(text, **env)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+WITH_PACKAGES = f"import sys; sys.path.append({sysconfig.get_path('purelib')!r})\n"
+AUTOLOG = """
+import determined as det
+
+det.autolog()
+from sklearn.linear_model import LogisticRegression
+
+model = LogisticRegression(C=0.5).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+model.score([[0.5], [2.5]], [0, 1])
+"""
+AUTOLOG_OF_MLFLOW = """
+from determined.compat import mlflow
+from sklearn.linear_model import LogisticRegression
+
+mlflow.autolog()
+with mlflow.start_run(run_name="one"):
+    mlflow.log_param("by", "hand")
+    LogisticRegression(C=0.5).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    mlflow.log_metric("rows", 4, step=1)
+mlflow.autolog(disable=True)
+LogisticRegression(C=0.25).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+"""
+
+
+def test_autolog_reports_to_its_trial(task: Task, master: MasterDouble) -> None:
+    done = task.run_script(sys.executable, WITH_PACKAGES + AUTOLOG)
+    assert done.returncode == 0, done.stderr
+    [(group, step, training), validation] = points(master)
+    assert (group, step, training["training_score"]) == ("training", 1, 1.0)
+    assert validation == ("validation", 1, {"val_score": 1.0})
+    assert metadata(master)["by"] == "hand", "other metadata stays"
+    assert metadata(master)["autolog"]["LogisticRegression"]["C"] == 0.5
+
+
+def test_autolog_of_mlflow_reports_to_the_open_run(task: Task, master: MasterDouble) -> None:
+    done = task.run_script(sys.executable, WITH_PACKAGES + AUTOLOG_OF_MLFLOW)
+    assert done.returncode == 0, done.stderr
+    assert [(group, step, sorted(values)) for group, step, values in points(master)] == [
+        ("training", 1, ["fit_seconds", "training_score"]),
+        ("training", 1, ["rows"]),
+    ]
+    assert len(master.named("POST", "/api/v1/runs/start")) == 1, "the run's context is used"
+    assert metadata(master)["params"] == {"by": "hand"}
+    assert metadata(master)["autolog"]["LogisticRegression"]["C"] == 0.5
