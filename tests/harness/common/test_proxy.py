@@ -181,6 +181,7 @@ def test_an_error_of_the_master_that_a_proxy_passes_on_stays_its_own(proxy: Serv
 def test_a_task_that_cannot_reach_the_master_logs_one_line_for_an_outage(
     proxy: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert _retry.LATE_S == 10.0
     monkeypatch.setattr(_retry, "LATE_S", 0.02)
     refused = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
     policy = TASK._replace(backoff_s=0.01, backoff_max_s=0.01)

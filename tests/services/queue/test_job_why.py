@@ -127,9 +127,9 @@ async def test_a_job_is_found_by_the_id_of_its_task(
 ) -> None:
     world = World(pool, monkeypatch)
     why = JobWhy(pool, world.live, lambda name: None)
-    task, _, _ = (await started(world)).rpartition(".")
-    [state] = world.live.of_task(task)
-    assert (await why.why(USER, task)).job_id == state.request.job_id
+    task, _, _ = world.submit(job_id="job-of-a-command").rpartition(".")
+    shown = await why.why(USER, task)
+    assert (shown.job_id, shown.waiting) == ("job-of-a-command", 1)
 
 
 def test_tasks_that_a_reader_may_not_see_have_no_ids() -> None:
