@@ -98,7 +98,8 @@ CASES = {
         status=200, free=frozenset("*"), why="/health is open, without details, for load balancers"
     ),
     "health": Case(
-        free=frozenset({"effects"}), why="a field of ours: the age of the oldest waiting effect"
+        free=frozenset({"effects", "storage"}),
+        why="fields of ours: the age of the oldest waiting effect, and large users",
     ),
     "master.config": Case(
         free=frozenset({"config"}), why="our settings have other names; see docs/settings.md"

@@ -296,6 +296,7 @@ def test_answers_have_the_observed_names(tmp_path: Path) -> None:
     security = {"agent_join", "agent_join_token_file", "agent_networks", "allow_process_runtime"}
     ours = {".host", ".db.data_dir", *(f".security.{name}" for name in security)}
     ours |= {".security.trusted_proxies", ".wheelhouse"}
+    ours |= {f".user_storage{name}" for name in ("", ".warning_gib", ".max_gib")}
     newer = {
         ".resource_manager.scheduler.default_priority",
         ".resource_manager.scheduler.preemption",

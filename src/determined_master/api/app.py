@@ -60,6 +60,7 @@ from determined_master.server.loop_shares import LoopShares
 from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
+from determined_master.services.cluster.user_storage import UserStorage
 from determined_master.services.failures import error_of
 from determined_master.services.history.audit import AuditLog
 from determined_master.services.tasks.proxies import Proxies
@@ -105,6 +106,7 @@ class Api:
         """
         self._guard, self._proxies = services[Guard], services[Proxies]
         self._audit_log, self._task_shares = services[AuditLog], services[TaskShares]
+        self._user_storage = services[UserStorage]
         self._authenticator = authenticator
         self._recheck_s = recheck_s
         self._bodies = bodies or Bodies()
@@ -192,6 +194,8 @@ class Api:
         send: Send,
     ) -> None:
         """Read an admitted request, and answer it."""
+        if target.route.starts_work:
+            await self._user_storage.check(caller)
         request = await target.read(http, values, receive, self._bodies, self._threads)
         target.check_scope(caller, request)
         await self._check_roles(caller, target.route, request, {})

@@ -22,6 +22,7 @@ from determined_master.services.cluster.machine_starts import MachineStarts
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
 from determined_master.services.cluster.usage import Usage
+from determined_master.services.cluster.user_storage import GIB, UserStorage
 from determined_master.services.cluster.web_ui import WebUi
 from determined_master.services.containers.agent_packages import AgentPackages
 from determined_master.services.containers.agent_wheel import AgentWheel
@@ -59,6 +60,9 @@ class ClusterServices:
         self.master = Master(base.facts, db, settings.masked, base.engine.oldest_effect_age_s)
         self.messages = ClusterMessages(db)
         self.usage = Usage(db)
+        storage = settings.user_storage
+        in_bytes = (int(gib * GIB) for gib in (storage.warning_gib, storage.max_gib))
+        self.user_storage = UserStorage(db, *in_bytes)
         self.events = Events(db)
         self.audit = AuditLog(db)
         self.agents = Agents(runner, base.live, guard)

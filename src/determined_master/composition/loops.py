@@ -78,6 +78,7 @@ class Loops:
             partial(end_idle_tasks, idle),
             partial(delete_unused_namespaces, self._backends.namespaces),
             partial(aggregate_usage, usage),
+            self._services.cluster.user_storage.run,
             partial(record_agents, stays, reconnect_wait_s),
             partial(queues.wait_lines.run, queues.loops.decisions),
             base.deliveries.run,

@@ -46,6 +46,7 @@ from determined_master.settings.sections import (
     TaskLogging,
     Telemetry,
     UiCustomization,
+    UserStorageSettings,
     WebhookSettings,
 )
 from determined_master.settings.security import Security
@@ -131,6 +132,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     logging: TaskLogging = TaskLogging()
     retention_policy: Retention = Retention()
+    user_storage: UserStorageSettings = UserStorageSettings()
     observability: Observability = Observability()
     telemetry: Telemetry = Telemetry()
     webhooks: WebhookSettings = WebhookSettings()

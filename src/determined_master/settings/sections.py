@@ -127,6 +127,25 @@ class Retention(Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class UserStorageSettings(Struct, frozen=True, kw_only=True):
+    """Bounds of the bytes that the work of one user takes in the database, by samples."""
+
+    warning_gib: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description=(
+                "GiB from which /health and the log name a user to admins, once an hour; 0 for "
+                "never."
+            ),
+        ),
+    ] = 50.0
+    max_gib: Annotated[
+        float,
+        Meta(ge=0, description="GiB from which a user submits no more work; 0 for no bound."),
+    ] = 0.0
+
+
 class WebhookSettings(Struct, frozen=True, kw_only=True):
     """Calls to other services."""
 

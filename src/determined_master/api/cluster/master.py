@@ -19,6 +19,7 @@ from determined_master.api.http.routes import (
 from determined_master.domain.errors import InvalidArgument
 from determined_master.services.cluster.master import Master
 from determined_master.services.cluster.messages import ClusterMessages
+from determined_master.services.cluster.user_storage import UserStorage
 from determined_wire import own
 from determined_wire.rest.master import (
     GetMasterConfigRequest,
@@ -156,8 +157,8 @@ async def info(call: Call, master: Master) -> dict[str, Any]:
     public="monitors have no login; details need a token",
     checks_token=True,
 )
-async def health(call: Call, master: Master) -> Any:
-    """Whether the master can work; only signed-in callers see the details."""
+async def health(call: Call, master: Master, storage: UserStorage) -> Any:
+    """Whether the master can work; only signed-in callers see the details, admins users' bytes."""
     found = await master.health()
     answer: dict[str, Any] = {"status": found.status}
     if call.caller is not ANONYMOUS:
@@ -168,6 +169,9 @@ async def health(call: Call, master: Master) -> Any:
         if found.oldest_effect_age_s is not None:
             age_s = round(found.oldest_effect_age_s, 1)
             answer["effects"] = {"status": found.effects, "oldest_age_s": age_s}
+        if call.caller.is_admin:
+            users = [{"username": one.username, "bytes": one.bytes} for one in storage.large]
+            answer["storage"] = {"status": "degraded" if users else "up", "users": users}
     return answer if found.status == "up" else Reply.of_json(answer, status=503)
 
 

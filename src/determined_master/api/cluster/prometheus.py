@@ -23,6 +23,7 @@ from determined_master.ports.agents import AgentSnapshot
 from determined_master.services.access.guard import Guard
 from determined_master.services.cluster.agents import Agents
 from determined_master.services.cluster.master import Master
+from determined_master.services.cluster.user_storage import StoredBytes, UserStorage
 
 EXPORTER_PORTS = (9400, 8080)
 """Where NVIDIA's DCGM exporter and cAdvisor listen on the agents' machines."""
@@ -41,14 +42,23 @@ async def process_metrics(call: Call, master: Master) -> Reply:
 
 @plain_route("GET", "/prom/det-state-metrics", access=FILTERED)
 async def state_metrics(
-    call: Call, master: Master, agents: Agents, live: LiveAllocations, guard: Guard
+    call: Call,
+    master: Master,
+    agents: Agents,
+    live: LiveAllocations,
+    guard: Guard,
+    storage: UserStorage,
 ) -> Reply:
-    """Agents, slots and the queue; which task each container is of, for tasks the caller sees."""
+    """Agents, slots and the queue; which task each container is of, for tasks the caller sees.
+
+    Admins also get the users whose work takes much of the database.
+    """
     _check_enabled(master)
     allocations = list(live.values())
     seen = await guard.seen(call.caller, "allocation", [a.id for a in allocations])
     age_s = master.oldest_effect_age_s()
-    state = _State(await agents.list_all(call.caller), allocations, seen, age_s)
+    large = storage.large if call.caller.is_admin else ()
+    state = _State(await agents.list_all(call.caller), allocations, seen, age_s, large)
     registry = prometheus.CollectorRegistry(auto_describe=False)
     registry.register(state)
     return _text(await asyncio.to_thread(prometheus.generate_latest, registry))
@@ -77,7 +87,9 @@ class _State(Collector):
         allocations: Sequence[Allocation],
         seen: set[str],
         oldest_effect_age_s: float | None,
+        large_users: Sequence[StoredBytes],
     ) -> None:
+        self._large_users = large_users
         self._oldest_effect_age_s = oldest_effect_age_s
         self._agents = agents
         self._allocations = allocations
@@ -125,6 +137,12 @@ class _State(Collector):
         for (pool, state), count in sorted(queue.items()):
             allocations.add_metric([pool, state], count)
         yield allocations
+        stored = GaugeMetricFamily(
+            "det_user_stored_bytes", "The database's share of a large user", labels=("username",)
+        )
+        for user in self._large_users:
+            stored.add_metric([user.username], user.bytes)
+        yield stored
         age = "Age of the oldest effect that waits for nothing"
         if self._oldest_effect_age_s is not None:
             yield GaugeMetricFamily(

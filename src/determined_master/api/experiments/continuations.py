@@ -18,6 +18,7 @@ from determined_wire.rest import experiments as wire
     "POST",
     "/api/v1/experiments/continue",
     submission=True,
+    starts_work=True,
     access=on("experiment", "id", "control", "experiment"),
     in_task=WORKS,
 )

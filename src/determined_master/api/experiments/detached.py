@@ -35,6 +35,7 @@ REPORTED: dict[TrialState, DetachedState] = {
     "/api/v1/experiments/by-external-id/{external_experiment_id}",
     large_body=True,
     submission=True,
+    starts_work=True,
     access=(
         upsert("external_experiment", "external_experiment_id", "create", "experiment"),
         maybe("project", "create_experiment_request.project_id", "create", "experiment"),

@@ -43,6 +43,7 @@ MAX_ID = 2**31 - 1
     "/api/v1/experiments",
     large_body=True,
     submission=True,
+    starts_work=True,
     access=(
         maybe("project", "project_id", "create", "experiment"),
         maybe("experiment", "parent_id", "read", "checkpoint"),

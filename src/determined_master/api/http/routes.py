@@ -110,6 +110,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it takes model directories or batches."""
     is_submission: bool = False
     """Whether it takes configurations or files, which cost far more than to read the body."""
+    starts_work: bool = False
+    """Whether it starts work of its user, whose logs and results are stored."""
     task: TaskRule | None = None
     """Fields of a request that must name a task's own things; None refuses the tokens of tasks."""
     request: type[Message] | None = None
@@ -148,6 +150,7 @@ class Declared(TypedDict, total=False):
     authenticates: bool
     large_body: bool
     submission: bool
+    starts_work: bool
     task: TaskRule
 
 
@@ -269,6 +272,7 @@ def _declared(
         authenticates=options.get("authenticates", False),
         has_large_body=options.get("large_body", False),
         is_submission=options.get("submission", False),
+        starts_work=options.get("starts_work", False),
         task=options.get("task"),
         services=services_of(handler, after=_ARGUMENTS[kind]),
     )

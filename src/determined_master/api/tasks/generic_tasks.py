@@ -19,6 +19,7 @@ from determined_wire.rest.types.shared import LaunchWarning
     "/api/v1/generic-tasks",
     large_body=True,
     submission=True,
+    starts_work=True,
     access=(
         maybe("task", "parent_id", "control", "task"),
         maybe("task", "forked_from"),

@@ -206,5 +206,6 @@ def _route(
         access=access,
         has_large_body=is_launch,
         is_submission=is_launch,
+        starts_work=is_launch,
         in_task=READS if target[0] == "GET" else WORKS,
     )
