@@ -13,10 +13,11 @@ from determined_master.domain.metrics.charts import (
     charts_of,
     pack_parts,
     pack_unusual,
+    unpack_extremes,
     unpack_parts,
     unpack_unusual,
 )
-from determined_master.domain.metrics.extremes import extremes_of, joined
+from determined_master.domain.metrics.extremes import Extremes, extremes_of, joined
 from determined_master.domain.metrics.steps import step_code
 from determined_wire.bounds import MAX_STEPS
 
@@ -52,6 +53,8 @@ def test_packed_parts_of_a_block_are_read_as_they_were(
     code = step_code(chart.first_steps, chart.last_steps)
     packed = pack_parts(chart.parts, code)
     assert [Part(*one) for one in unpack_parts(packed, code)] == chart.parts
+    extremes = [Extremes(p.low, p.high, p.low_steps, p.high_steps) for p in chart.parts]
+    assert list(unpack_extremes(packed, code)) == extremes
     packed = pack_unusual(chart.unusual, code)
     assert list(unpack_unusual(packed, code)) == chart.unusual
 

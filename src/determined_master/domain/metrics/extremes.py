@@ -15,15 +15,15 @@ from determined_master.domain.metrics.summary import as_number
 
 BLOCK_REPORTS = 1024
 PART_REPORTS = 32
-_LOW, _HIGH = itemgetter(0), itemgetter(2)
+_LOW, _HIGH = itemgetter(0), itemgetter(1)
 
 
 class Extremes(NamedTuple):
     """The lowest and highest number of a metric among some reports."""
 
     low: float
-    low_steps: int
     high: float
+    low_steps: int
     high_steps: int
 
 
@@ -43,7 +43,7 @@ def extremes_of(
     for start in range(0, len(reports), part_reports):
         for name, part in _of_part(reports[start : start + part_reports]).items():
             low, low_steps, high, high_steps = part
-            extremes = Extremes(_float(low), low_steps, _float(high), high_steps)
+            extremes = Extremes(_float(low), _float(high), low_steps, high_steps)
             found.setdefault(name, []).append(extremes)
     return found
 
@@ -55,7 +55,7 @@ def joined(parts: Sequence[Extremes]) -> Extremes:
         ValueError: there is no part.
     """
     low, high = min(parts, key=_LOW), max(parts, key=_HIGH)
-    return Extremes(low.low, low.low_steps, high.high, high.high_steps)
+    return Extremes(low.low, high.high, low.low_steps, high.high_steps)
 
 
 def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
@@ -73,7 +73,7 @@ def thinned(parts: Sequence[Extremes], buckets: int) -> set[int]:
 
 
 def _of_part(reports: Sequence[Values]) -> dict[str, list[Any]]:
-    """The fields of `Extremes` by metric; the numbers are not converted."""
+    """Lowest number, its steps, highest and its steps by metric; the numbers are not converted."""
     known: dict[str, list[Any]] = {}
     for steps, metrics in reports:
         for name, value in metrics.items():

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from determined_master.domain.metrics.charts import ChartAxis, Report, charts_of, extremes_in
+from determined_master.domain.metrics.charts import ChartAxis, Report, charts_of
 from determined_master.domain.metrics.columns import columns_of
 from determined_master.domain.metrics.extremes import (
     BLOCK_REPORTS,
@@ -197,7 +197,7 @@ async def _extreme_steps(
             parts += [e.extremes for e in whole if e.extremes is not None]
         elif whole:
             parts += await _parts_of(conn, request, whole)
-        parts.sort(key=itemgetter(1))
+        parts.sort(key=itemgetter(2))
         steps |= thinned(parts, buckets)
         steps |= {e.first_steps for e in whole[:1]} | {e.last_steps for e in whole[-1:]}
     return sorted(steps)
@@ -220,5 +220,4 @@ async def _parts_of(
     axis = ChartAxis("batches", request.from_steps, request.to_steps)
     one = msgspec.structs.replace(request, names=[whole[0].name], up_to_id=max(ids))
     packed = await charts.list_packed(conn, one, axis)
-    parts, unusual = charts.unpack(each for each in packed if each.last_id in ids)
-    return extremes_in(parts, unusual)
+    return charts.extremes_of_parts(each for each in packed if each.last_id in ids)

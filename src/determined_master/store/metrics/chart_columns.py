@@ -54,9 +54,9 @@ async def insert_charts(conn: Conn, block: Block, charts: NewCharts) -> None:
                $3, n.group_reports, n.low, n.low_steps, n.high, n.high_steps
           FROM unnest($4::text[], $5::text[], $6::int[], $7::bigint[], $8::bigint[],
                       $9::float8[], $10::float8[], $11::bytea[], $12::bytea[], $13::bytea[],
-                      $14::int[], $15::float8[], $16::bigint[], $17::float8[], $18::bigint[])
+                      $14::int[], $15::float8[], $16::float8[], $17::bigint[], $18::bigint[])
             AS n (metric_group, name, reports, first_steps, last_steps, first_at, last_at, parts,
-                  unusual, doubles, group_reports, low, low_steps, high, high_steps)
+                  unusual, doubles, group_reports, low, high, low_steps, high_steps)
     """
     groups = [(group, *columns[:6]) for group, columns in charts.groups.items()]
     metrics = [

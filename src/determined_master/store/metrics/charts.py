@@ -13,6 +13,8 @@ from determined_master.domain.metrics.charts import (
     ChartAxis,
     Columns,
     Unusual,
+    infinities,
+    unpack_extremes,
     unpack_parts,
     unpack_unusual,
 )
@@ -107,7 +109,7 @@ async def list_entries(conn: Conn, request: SeriesRequest) -> list[BlockEntry]:
     """Each metric in the blocks with reports of the request, by metric, in order."""
     query = """
         SELECT name, first_id, last_id, group_reports, first_steps, last_steps,
-               low, low_steps, high, high_steps
+               low, high, low_steps, high_steps
           FROM metric_charts
          WHERE trial_id = $1 AND metric_group = $2 AND name = ANY ($3)
            AND last_id > $4 AND last_id <= $5 AND last_steps >= $6 AND first_steps <= $7
@@ -146,6 +148,16 @@ def unpack(packed: Iterable[PackedChart]) -> tuple[list[tuple[Any, ...]], list[U
         parts += unpack_parts(chart.parts, code)
         unusual += unpack_unusual(chart.unusual, code)
     return parts, unusual
+
+
+def extremes_of_parts(packed: Iterable[PackedChart]) -> list[Extremes]:
+    """The extremes of the parts of several blocks, each block's infinities behind them."""
+    extremes: list[Extremes] = []
+    for chart in packed:
+        code = step_code(chart.first_steps, chart.last_steps)
+        extremes += unpack_extremes(chart.parts, code)
+        extremes += infinities(unpack_unusual(chart.unusual, code))
+    return extremes
 
 
 EPOCHS = "'epochs'"
