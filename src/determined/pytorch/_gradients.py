@@ -14,6 +14,8 @@ class GradientContext:
     them once per step.
     """
 
+    _current_batch: Optional[int]
+
     def __init__(self, aggregation_frequency: int, is_averaged: bool) -> None:
         if aggregation_frequency < 1:
             raise ValueError(
@@ -22,7 +24,6 @@ class GradientContext:
         self._aggregation_frequency = aggregation_frequency
         self._average_aggregated_gradients = is_averaged
         self._scaler: Any = None
-        self._current_batch: Optional[int] = None
 
     def backward(
         self,

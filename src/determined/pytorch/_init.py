@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, NamedTuple, Optional
 
 from determined import core
 from determined._info import ClusterInfo, get_cluster_info
+from determined.pytorch._base_context import BaseTrialContext
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
 from determined.pytorch._training import rng
@@ -43,41 +44,75 @@ def init(
         ValueError: the trial has several slots, and the ranks are not known.
         RuntimeError: the ranks were started by Horovod.
     """
-    info = get_cluster_info()
-    is_managed = info is not None and info.task_type == "TRIAL"
-    if info is not None and is_managed:
-        for name, given in (("hparams", hparams), ("exp_conf", exp_conf)):
-            if given is not None:
-                logger.warning("the argument %s is ignored on a cluster", name)
-        hparams, exp_conf = info.trial.hparams, info.trial._config
-    num_gpus = gpus_of(info if is_managed else None)
-    seed = _seed(info if is_managed else None, exp_conf)
-    mode = core.TensorboardMode.AUTO if enable_tensorboard_logging else core.TensorboardMode.MANUAL
+    trial = trial_of(hparams, exp_conf)
     with contextlib.ExitStack() as stack:
         if distributed is None:
-            distributed = join_ranks(stack, num_gpus)
-        core_context = stack.enter_context(
-            core.init(distributed=distributed, tensorboard_mode=mode)
-        )
-        rng.seed_all(seed)
+            distributed = join_ranks(stack, trial.num_gpus)
+        core_context = core_of(stack, trial, distributed, enable_tensorboard_logging)
         context = PyTorchTrialContext(
             core_context=core_context,
-            trial_seed=seed,
-            hparams=hparams,
+            trial_seed=trial.seed,
+            hparams=trial.hparams,
             slots_per_trial=core_context.distributed.size,
-            num_gpus=num_gpus,
-            exp_conf=exp_conf,
+            num_gpus=trial.num_gpus,
+            exp_conf=trial.exp_conf,
             aggregation_frequency=aggregation_frequency,
-            steps_completed=info.trial._steps_completed if info and is_managed else 0,
-            managed_training=is_managed,
-            debug_enabled=bool(info and is_managed and info.trial._debug),
+            steps_completed=trial.steps_completed,
+            managed_training=trial.info is not None,
+            debug_enabled=bool(trial.info and trial.info.trial._debug),
             enable_tensorboard_logging=enable_tensorboard_logging,
         )
-        try:
-            yield context
-        finally:
-            if context._tbd_writer is not None:
-                context._tbd_writer.close()
+        stack.callback(close_writer, context)
+        yield context
+
+
+class TrialSettings(NamedTuple):
+    """The settings of a trial, on and off the cluster."""
+
+    info: Optional[ClusterInfo]
+    """None off the cluster."""
+    hparams: Optional[Dict[str, Any]]
+    exp_conf: Optional[Dict[str, Any]]
+    num_gpus: int
+    seed: int
+
+    @property
+    def steps_completed(self) -> int:
+        """Batches of the checkpoint that the trial resumes from; else 0."""
+        return self.info.trial._steps_completed if self.info else 0
+
+
+def trial_of(
+    hparams: Optional[Dict[str, Any]], exp_conf: Optional[Dict[str, Any]]
+) -> TrialSettings:
+    """This task's trial on a cluster; elsewhere one of the arguments."""
+    info = get_cluster_info()
+    if info is None or info.task_type != "TRIAL":
+        return TrialSettings(None, hparams, exp_conf, gpus_of(None), _seed(exp_conf))
+    for name, value in (("hparams", hparams), ("exp_conf", exp_conf)):
+        if value is not None:
+            logger.warning("the argument %s is ignored on a cluster", name)
+    trial = info.trial
+    return TrialSettings(info, trial.hparams, trial._config, gpus_of(info), trial.trial_seed)
+
+
+def core_of(
+    stack: contextlib.ExitStack,
+    trial: TrialSettings,
+    distributed: Optional[core.DistributedContext],
+    enable_tensorboard_logging: bool,
+) -> core.Context:
+    """The Core API's context for as long as `stack` is open, with seeded generators."""
+    mode = core.TensorboardMode.AUTO if enable_tensorboard_logging else core.TensorboardMode.MANUAL
+    context = stack.enter_context(core.init(distributed=distributed, tensorboard_mode=mode))
+    rng.seed_all(trial.seed)
+    return context
+
+
+def close_writer(context: BaseTrialContext) -> None:
+    """Close the TensorBoard writer of a context, if it made one."""
+    if context._tbd_writer is not None:
+        context._tbd_writer.close()
 
 
 def gpus_of(info: Optional[ClusterInfo]) -> int:
@@ -87,9 +122,7 @@ def gpus_of(info: Optional[ClusterInfo]) -> int:
     return len(info.gpu_uuids) if info is not None else int(torch.cuda.device_count())
 
 
-def _seed(info: Optional[ClusterInfo], exp_conf: Optional[Dict[str, Any]]) -> int:
-    if info is not None:
-        return info.trial.trial_seed
+def _seed(exp_conf: Optional[Dict[str, Any]]) -> int:
     return int(((exp_conf or {}).get("reproducibility") or {}).get("experiment_seed") or 0)
 
 

@@ -10,7 +10,8 @@ from determined import core
 from determined._import import import_from_path
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._torch import torch
-from determined.pytorch._training.checkpointing import STATE_FILE, read_load_data, restore_models
+from determined.pytorch._training.checkpointing import read_load_data
+from determined.pytorch._training.model_states import STATE_FILE, restore_models
 from determined.pytorch._trial import PyTorchTrial
 
 

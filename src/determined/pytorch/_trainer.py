@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-import logging
+import abc
 import warnings
-from typing import Optional
+from typing import Any, Optional
 
+from determined.pytorch._base_context import BaseTrialContext
 from determined.pytorch._context import PyTorchTrialContext
 from determined.pytorch._training.checkpoint_policy import goal_of
 from determined.pytorch._training.controller import _PyTorchTrialController
+from determined.pytorch._training.loop import TrainingLoop
 from determined.pytorch._training.plan import POLICIES, FitPlan, length_of
 from determined.pytorch._trial import PyTorchTrial
 from determined.pytorch._units import Batch, TrainUnit
 
-logger = logging.getLogger("determined.pytorch")
 
+class BaseTrainer(abc.ABC):
+    """Trains a trial of PyTorch or DeepSpeed."""
 
-class Trainer:
-    """Trains a trial, on or off a cluster.
+    _profiles = False
 
-    Args:
-        trial: the trial.
-        context: the context that the trial was built with.
-    """
-
-    def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext) -> None:
+    def __init__(self, trial: Any, context: BaseTrialContext) -> None:
         self._trial = trial
         self._context = context
-        self._profiles = False
-
-    def configure_profiler(
-        self,
-        sync_timings: bool = True,
-        enabled: bool = False,
-        begin_on_batch: int = 0,
-        end_after_batch: Optional[int] = None,
-    ) -> None:
-        """Deprecated: pass `profiling_enabled` to `fit`. Only `enabled` has an effect."""
-        warnings.warn(
-            "Trainer.configure_profiler is deprecated: call Trainer.fit(profiling_enabled=True)",
-            FutureWarning,
-            stacklevel=2,
-        )
-        self._profiles = enabled
 
     def fit(
         self,
@@ -102,4 +83,39 @@ class Trainer:
             profiling_enabled=profiling_enabled or self._profiles,
             goal=goal_of(config),
         )
-        _PyTorchTrialController(self._trial, self._context, plan).run()
+        self._loop(plan).run()
+
+    @abc.abstractmethod
+    def _loop(self, plan: FitPlan) -> TrainingLoop:
+        """The loop that trains the trial by a plan."""
+
+
+class Trainer(BaseTrainer):
+    """Trains a PyTorchTrial, on or off a cluster.
+
+    Args:
+        trial: the trial.
+        context: the context that the trial was built with.
+    """
+
+    def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext) -> None:
+        super().__init__(trial, context)
+
+    def configure_profiler(
+        self,
+        sync_timings: bool = True,
+        enabled: bool = False,
+        begin_on_batch: int = 0,
+        end_after_batch: Optional[int] = None,
+    ) -> None:
+        """Deprecated: pass `profiling_enabled` to `fit`. Only `enabled` has an effect."""
+        warnings.warn(
+            "Trainer.configure_profiler is deprecated: call Trainer.fit(profiling_enabled=True)",
+            FutureWarning,
+            stacklevel=2,
+        )
+        self._profiles = enabled
+
+    def _loop(self, plan: FitPlan) -> TrainingLoop:
+        assert isinstance(self._context, PyTorchTrialContext)
+        return _PyTorchTrialController(self._trial, self._context, plan)

@@ -72,14 +72,17 @@ class PyTorchTrial(LegacyTrial):
         return data_length(batch)
 
 
-def evaluates_batches(trial: PyTorchTrial) -> bool:
+def evaluates_batches(trial: LegacyTrial) -> bool:
     """Whether a trial implements `evaluate_batch`.
 
     Raises:
         ValueError: it implements both evaluation methods or none.
     """
-    by_batch = util.is_overridden(trial.evaluate_batch, PyTorchTrial)
-    at_once = util.is_overridden(trial.evaluate_full_dataset, PyTorchTrial)
+    base = next(one for one in type(trial).__mro__ if LegacyTrial in one.__bases__)
+    by_batch, at_once = (
+        util.is_overridden(getattr(trial, name), base)
+        for name in ("evaluate_batch", "evaluate_full_dataset")
+    )
     if by_batch == at_once:
         raise ValueError(
             f"{type(trial).__name__} must implement exactly one of evaluate_batch and "

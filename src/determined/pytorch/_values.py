@@ -62,6 +62,21 @@ def mean(parts: List[Dict[str, float]]) -> Dict[str, float]:
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
+def mean_of_micro_batches(outputs: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """The mean of each metric over the micro batches of a batch; of a text, the last."""
+    if len(outputs) < 2:
+        return outputs[0] if outputs else {}
+    names = dict.fromkeys(name for output in outputs for name in output)
+    return {name: _mean_of([one[name] for one in outputs if name in one]) for name in names}
+
+
+def _mean_of(values: List[Any]) -> Any:
+    try:
+        return sum(values[1:], values[0]) / len(values)
+    except TypeError:
+        return values[-1]
+
+
 def plain(value: Any) -> Any:
     """A value with tensors as numbers or lists of numbers."""
     if isinstance(value, torch.Tensor):

@@ -3,92 +3,46 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import logging
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, Optional
 
-from determined import util
-from determined.pytorch import _values
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
-from determined.pytorch._data import DataLoader
 from determined.pytorch._lr_scheduler import step_counts
 from determined.pytorch._torch import torch
-from determined.pytorch._training import checkpoint_policy
-from determined.pytorch._training.checkpointing import Checkpointer, TrainingPosition
+from determined.pytorch._training import loading
+from determined.pytorch._training.loop import TrainingLoop
+from determined.pytorch._training.model_states import ModelCheckpointer
 from determined.pytorch._training.plan import FitPlan
 from determined.pytorch._training.validation import Validation, autocast
 from determined.pytorch._trial import PyTorchTrial
-from determined.pytorch._units import UnitConverter
 
-logger = logging.getLogger("determined.pytorch")
-
-STOP_CHECK_BATCHES = 10
-"""Several ranks check for a stop at this interval, a single rank after every batch."""
+_ANY_LOADER = "context.experimental.disable_dataset_reproducibility_checks()"
 
 
-class _PyTorchTrialController:
-    """Trains a trial by a plan; runs on every rank.
+class _PyTorchTrialController(TrainingLoop):
+    """Trains a PyTorch trial: its gradients, mixed precision and learning rates."""
 
-    After each batch it performs the due actions in this order: report, validate, save, stop. It
-    saves and stops only after an optimizer step, so that no aggregated gradients are lost.
-    """
+    _context: PyTorchTrialContext
 
     def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext, plan: FitPlan) -> None:
-        self._trial = trial
-        self._context = context
-        self._plan = plan
-        self._core = context._core
         named: Dict[str, PyTorchCallback] = dict(trial.build_callbacks())
-        self._callbacks = list(named.values())
-        self._loader = self._seeded(trial.build_training_data_loader(), "training")
-        validating = self._seeded(trial.build_validation_data_loader(), "validation")
+        super().__init__(context, plan, named)
+        self._trial = trial
+        self._share = loading.Share(context.distributed.size, context.distributed.rank)
+        self._loader = self._checked(trial.build_training_data_loader(), "training")
+        validating = self._checked(trial.build_validation_data_loader(), "validation")
         self._validation = Validation(trial, context, self._callbacks, validating, plan.test_mode)
-        self._units = UnitConverter(self._epoch_batches(), self._batch_records())
-        context._epoch_len = self._units.epoch_batches
-        self._total = 1 if plan.test_mode else self._units.batches_of(plan.max_length)
-        self._checkpointer = Checkpointer(context, named, type(trial))
-        self._at = TrainingPosition()
-        self._saved_batches = -1
-        self._unreported: List[Dict[str, Any]] = []
-        self._wants_checkpoint = False
-        self._stop_requested = False
-        self._is_stopping = False
+        self._checkpointer = ModelCheckpointer(context, named, type(trial))
+        length = len(loading.share_of(self._loader, self._share))
+        self._set_length(length, self._batch_records())
 
-    def run(self) -> None:
-        """Train until the end of the plan or a stop request."""
-        uuid = self._plan.latest_checkpoint
-        if uuid is not None:
-            self._at = self._checkpointer.load(uuid)
-            self._saved_batches = self._at.batches or -1
-        self._context._steps_completed = self._at.batches
-        with contextlib.ExitStack() as stack:
-            stack.callback(self._notify, lambda callback: callback.on_trial_shutdown())
-            self._notify(lambda callback: callback.on_trial_startup(self._at.batches, uuid))
-            self._profile(stack)
-            for model in self._context.models:
-                model.train()
-            batches = self._batches()
-            self._notify(lambda callback: callback.on_training_start())
-            if self._plan.step_zero_validation and self._at == TrainingPosition():
-                self._validate()
-            self._checkpointer.restore_generators()  # after all random draws
-            if self._at.batches >= self._total:
-                self._finish()
-            while self._at.batches < self._total and not self._is_stopping:
-                self._train_batch(next(batches))
-                self._do_due_work()
-
-    def _train_batch(self, batch: Any) -> None:
-        context, done = self._context, self._at.batches
-        epoch, place = divmod(done, self._units.epoch_batches)
-        context._current_batch = done
-        if place == 0:
-            self._notify(lambda callback: callback.on_training_epoch_start(epoch))
+    def _train_one(self, batches: Optional[Iterator[Any]], epoch: int, batch: int) -> Any:
+        context = self._context
+        data = next(batches) if batches is not None else None
         if context.experimental._auto_to_device:
-            batch = context.to_device(batch)
+            data = context.to_device(data)
         with self._gradient_exchange(), autocast(context):
-            metrics = self._trial.train_batch(batch, epoch, done)
+            metrics = self._trial.train_batch(data, epoch, batch)
         if isinstance(metrics, torch.Tensor):
             metrics = {"loss": metrics}
         if not isinstance(metrics, dict):
@@ -98,115 +52,17 @@ class _PyTorchTrialController:
             )
         if context.experimental._auto_amp and context._ends_aggregation():
             context._scaler.update()
-        done += 1
-        at = step_counts(done, self._units.epoch_batches, context._aggregation_frequency)
+        at = step_counts(batch + 1, self._units.epoch_batches, context._aggregation_frequency)
         for scheduler in context.lr_schedulers:
             if scheduler._is_due(at):
                 scheduler.step()
-        self._unreported.append(_values.detached(metrics))
-        self._at = self._at._replace(batches=done)
-        if at.epochs:
-            self._notify(lambda callback: callback.on_training_epoch_end(epoch))
-        if context.profiler is not None:
-            context.profiler.step()
+        return metrics
 
-    def _do_due_work(self) -> None:
-        """Perform the actions that are due after a batch."""
-        done, plan = self._at.batches, self._plan
-        is_last = done >= self._total
-        validates = is_last or self._units.is_due(plan.validation_period, done)
-        saves = is_last or self._units.is_due(plan.checkpoint_period, done)
-        reports = is_last or self._units.is_due(plan.reporting_period, done)
-        if reports:
-            self._report()
-        if validates:
-            self._validate()
-        if not is_last and not self._stop_requested:
-            self._stop_requested = self._should_stop(validates or saves or reports)
-        self._wants_checkpoint = self._wants_checkpoint or saves or self._stop_requested
-        is_step = done % self._context._aggregation_frequency == 0
-        if self._wants_checkpoint and (is_step or is_last):
-            self._save()
-        self._is_stopping = self._stop_requested and is_step
+    def _is_step(self) -> bool:
+        return self._at.batches % self._context._aggregation_frequency == 0
 
-    def _should_stop(self, has_due_action: bool) -> bool:
-        """Whether the trial, the search or the scheduler requests a stop."""
-        dist = self._context.distributed
-        if dist.size > 1 and not has_due_action and self._at.batches % STOP_CHECK_BATCHES:
-            return False
-        if any(dist.allgather(self._context.get_stop_requested())):
-            logger.info("the trial requested a stop after batch %d", self._at.batches)
-            return True
-        return self._core.preempt.should_preempt()
-
-    def _report(self) -> None:
-        """Report metrics since the last report, averaged over batches and ranks."""
-        if not self._unreported:
-            return
-        dist = self._context.distributed
-        made = util.make_metrics(None, [_values.plain(one) for one in self._unreported])
-        self._unreported = []
-        averages = {k: v for k, v in made["avg_metrics"].items() if v is not None}
-        every = dist.gather(averages)
-        reduced = self._context.reduce_metrics(for_training=True)
-        if every is not None:
-            averages = _values.mean(every)
-            averages.update(_values.plain(reduced))
-        averages = dist.broadcast(averages)
-        self._context.reset_reducers(for_training=True)
-        if dist.rank == 0:
-            self._core.train.report_training_metrics(
-                self._at.batches, averages, made["batch_metrics"]
-            )
-            self._core.train._try_report_progress(min(1.0, self._at.batches / self._total))
-        for callback in self._callbacks:
-            callback.on_training_workload_end(averages, made["batch_metrics"])
-
-    def _validate(self) -> None:
-        """Validate, report, and apply the checkpoint policy."""
-        if self._at.validated_batches == self._at.batches:
-            return
-        dist, goal, done = self._context.distributed, self._plan.goal, self._at.batches
-        metrics = self._validation.run()
-        value = checkpoint_policy.searched_value(goal, metrics)
-        wants = False
-        if dist.rank == 0:
-            wants = checkpoint_policy.wants_checkpoint(
-                self._plan.checkpoint_policy, goal, value, self._best_values()
-            )
-            # A search may use these as its time metric; metrics of the trial take precedence.
-            time = {"batches": done, "epochs": done // self._units.epoch_batches}
-            self._core.train.report_validation_metrics(done, {**time, **metrics})
-        self._wants_checkpoint = bool(dist.broadcast(wants)) or self._wants_checkpoint
-        best = checkpoint_policy.best_of(goal, value, self._at.best)
-        self._at = self._at._replace(validated_batches=done, best=best)
-
-    def _best_values(self) -> Iterator[Optional[float]]:
-        """The best of the trial, then that of the experiment, which is fetched only if needed."""
-        yield self._at.best
-        yield self._core.train.get_experiment_best_validation()
-
-    def _save(self) -> None:
-        """Save a checkpoint, unless the last one was saved after the same batch."""
-        self._wants_checkpoint = False
-        if self._saved_batches == self._at.batches:
-            return
-        self._report()  # a run that resumes from here does not repeat these batches
-        self._checkpointer.save(self._at)
-        self._saved_batches = self._at.batches
-
-    def _finish(self) -> None:
-        """Validate and save if the previous run stopped after its last batch."""
-        self._validate()
-        if self._wants_checkpoint:
-            self._save()
-
-    def _profile(self, stack: contextlib.ExitStack) -> None:
-        if self._plan.profiling_enabled:
-            self._core.profiler.on()
-            stack.callback(self._core.profiler.off)
-        if self._context.profiler is not None:
-            stack.enter_context(self._context.profiler)
+    def _batches(self) -> Optional[Iterator[Any]]:
+        return loading.endless(self._loader, self._share, self._at.batches)
 
     @contextlib.contextmanager
     def _gradient_exchange(self) -> Iterator[None]:
@@ -218,52 +74,12 @@ class _PyTorchTrialController:
                         stack.enter_context(model.no_sync())
             yield
 
-    def _seeded(self, loader: Any, name: str) -> Any:
-        """Set the trial's seed in a data loader.
-
-        Raises:
-            TypeError: it is not a determined.pytorch.DataLoader, and the trial did not allow that.
-        """
-        if isinstance(loader, DataLoader):
-            loader._seed = self._context.get_trial_seed()
-            return loader
-        if self._context.experimental._reproducible:
-            raise TypeError(
-                f"build_{name}_data_loader must return a determined.pytorch.DataLoader, got "
-                f"{type(loader).__module__}.{type(loader).__qualname__}; to use another class, "
-                "first call context.experimental.disable_dataset_reproducibility_checks()"
-            )
-        return loader
-
-    def _batches(self) -> Iterator[Any]:
-        dist, done = self._context.distributed, self._at.batches
-        if isinstance(self._loader, DataLoader):
-            loader = self._loader.get_data_loader(True, done, dist.size, dist.rank)
-            return iter(loader)
-        if done:
-            logger.warning("the data loader cannot resume; it starts at its first batch")
-        return itertools.chain.from_iterable(itertools.repeat(self._loader))
-
-    def _epoch_batches(self) -> int:
-        """Batches of an epoch, the same on all ranks.
-
-        Raises:
-            ValueError: the data loader is empty.
-        """
-        dist, loader = self._context.distributed, self._loader
-        if isinstance(loader, DataLoader):
-            loader = loader.get_data_loader(num_replicas=dist.size, rank=dist.rank)
-        length: int = max(dist.allgather(len(loader)))
-        if length == 0:
-            raise ValueError("the training data loader returned no batches")
-        return length
+    def _checked(self, loader: Any, name: str) -> Any:
+        remedy = _ANY_LOADER if self._context.experimental._reproducible else ""
+        return loading.checked(loader, name, self._context.get_trial_seed(), remedy)
 
     def _batch_records(self) -> Any:
         if "global_batch_size" in self._context.get_hparams():
             return self._context.get_global_batch_size()
         size = getattr(self._loader, "batch_size", None)
         return size and size * self._context.distributed.size
-
-    def _notify(self, call: Callable[[PyTorchCallback], None]) -> None:
-        for callback in self._callbacks:
-            call(callback)

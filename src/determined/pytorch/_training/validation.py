@@ -9,11 +9,11 @@ from determined import util
 from determined.pytorch import _values
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
-from determined.pytorch._data import DataLoader
 from determined.pytorch._reducers import reduce_batches, reduce_ranks
 from determined.pytorch._torch import torch
 from determined.pytorch._training import rng
-from determined.pytorch._trial import PyTorchTrial, evaluates_batches
+from determined.pytorch._training.loading import Share, share_of
+from determined.pytorch._trial import evaluates_batches
 
 
 class Validation:
@@ -23,8 +23,8 @@ class Validation:
     training is thus the same however often it is validated.
 
     Args:
-        trial: the trial to evaluate.
-        context: its context.
+        trial: the PyTorchTrial to evaluate.
+        context: its PyTorchTrialContext.
         callbacks: the callbacks to call.
         loader: the trial's validation data loader.
         is_short: whether to evaluate one batch only.
@@ -32,8 +32,8 @@ class Validation:
 
     def __init__(
         self,
-        trial: PyTorchTrial,
-        context: PyTorchTrialContext,
+        trial: Any,
+        context: Any,
         callbacks: Sequence[PyTorchCallback],
         loader: Any,
         is_short: bool = False,
@@ -70,24 +70,7 @@ class Validation:
         for callback in self._callbacks:
             callback.on_validation_epoch_start()
         dist = self._context.distributed
-        outputs: List[Dict[str, Any]] = []
-        with_index = util.has_param(self._trial.evaluate_batch, "batch_idx", 1)
-        for index, batch in enumerate(self._share(dist.size, dist.rank)):
-            if self._context.experimental._auto_to_device:
-                batch = self._context.to_device(batch)
-            with autocast(self._context):
-                output: Any = (
-                    self._trial.evaluate_batch(batch, index)
-                    if with_index
-                    else self._trial.evaluate_batch(batch)  # type: ignore[call-arg]
-                )
-            if not isinstance(output, dict):
-                raise TypeError(
-                    f"evaluate_batch must return a dict of metrics, got {type(output).__name__}"
-                )
-            outputs.append(_values.detached(output))
-            if self._is_short:
-                break
+        outputs = self._outputs()
         for callback in self._callbacks:
             callback.on_validation_epoch_end(outputs)
         parts = dist.gather(reduce_batches(outputs, self._trial.evaluation_reducer()))
@@ -96,22 +79,42 @@ class Validation:
             raise ValueError("the validation data loader returned no batches")
         return reduce_ranks(parts) if parts is not None else {}
 
+    def _outputs(self) -> List[Dict[str, Any]]:
+        """The metrics of each batch of this rank."""
+        outputs: List[Dict[str, Any]] = []
+        with_index = util.has_param(self._trial.evaluate_batch, "batch_idx", 1)
+        own = Share(self._context.distributed.size, self._context.distributed.rank)
+        for index, batch in enumerate(share_of(self._loader, own)):
+            if self._context.experimental._auto_to_device:
+                batch = self._context.to_device(batch)
+            with autocast(self._context):
+                output: Any = (
+                    self._trial.evaluate_batch(batch, index)
+                    if with_index
+                    else self._trial.evaluate_batch(batch)
+                )
+            outputs.append(_values.detached(checked_metrics(output, "evaluate_batch")))
+            if self._is_short:
+                break
+        return outputs
+
     def _at_once(self) -> Dict[str, Any]:
         if self._context.distributed.rank > 0:
             return {}
         with autocast(self._context):
-            metrics = self._trial.evaluate_full_dataset(self._share(1, 0))
-        if not isinstance(metrics, dict):
-            raise TypeError(
-                "evaluate_full_dataset must return a dict of metrics, got "
-                f"{type(metrics).__name__}"
-            )
-        return metrics
+            metrics = self._trial.evaluate_full_dataset(share_of(self._loader, Share(1, 0)))
+        return checked_metrics(metrics, "evaluate_full_dataset")
 
-    def _share(self, ranks: int, rank: int) -> Any:
-        if isinstance(self._loader, DataLoader):
-            return self._loader.get_data_loader(num_replicas=ranks, rank=rank)
-        return self._loader
+
+def checked_metrics(metrics: Any, method: str) -> Dict[str, Any]:
+    """The metrics that a method of a trial returned.
+
+    Raises:
+        TypeError: they are no dict.
+    """
+    if not isinstance(metrics, dict):
+        raise TypeError(f"{method} must return a dict of metrics, got {type(metrics).__name__}")
+    return metrics
 
 
 def autocast(context: PyTorchTrialContext) -> Any:
