@@ -15,10 +15,10 @@ TORCH_PACKAGES := torch==2.13.0 numpy scikit-learn urllib3 ruamel.yaml pytest
 # Another name for other packages: an older environment is made again.
 TORCH_STAMP = $(TORCH_VENV)/.installed-$(firstword $(TORCH_PACKAGES))
 # All frameworks share an environment, since most of it is PyTorch; ONLY=hf runs the tests of one.
-FRAMEWORKS := autolog hf keras lightning
+FRAMEWORKS := autolog deepspeed hf keras lightning
 ONLY ?=
 FRAMEWORKS_VENV := .venv-frameworks
-FRAMEWORKS_RELEASES := keras==3.15.1 jax==0.10.2 lightning==2.6.6 transformers==5.24.0 accelerate==1.15.0 lightgbm==4.7.0 xgboost-cpu==3.2.0
+FRAMEWORKS_RELEASES := keras==3.15.1 jax==0.10.2 lightning==2.6.6 transformers==5.24.0 accelerate==1.15.0 lightgbm==4.7.0 xgboost-cpu==3.2.0 deepspeed==0.19.8
 EMPTY :=
 FRAMEWORKS_STAMP = $(FRAMEWORKS_VENV)/.installed-$(subst $(EMPTY) $(EMPTY),+,$(FRAMEWORKS_RELEASES))
 REQUESTS ?= 100000

@@ -1,4 +1,4 @@
-"""Trains a trial class `module:Class` as one rank of torch's launcher."""
+"""Trains a trial class `module:Class` as one rank of a launcher."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import logging
 import os
 import sys
-from typing import Any, List
+from typing import Any, Callable, Dict, List, Optional
 
 from determined import _constants
 from determined._info import ClusterInfo, get_cluster_info
@@ -38,25 +38,41 @@ def load_class(spec: str) -> Any:
     return found
 
 
-def train(trial_class: Any, info: ClusterInfo) -> None:
+def train_pytorch(trial_class: Any, info: ClusterInfo) -> None:
     """Train a PyTorch trial by the experiment's configuration.
 
     Raises:
         EntryFailed: the configuration has no training length.
     """
     from determined import pytorch
-    from determined.pytorch._training.plan import fit_arguments
 
-    config = info.trial._config
-    try:
-        arguments = fit_arguments(config)
-    except ValueError as error:
-        raise EntryFailed(str(error)) from error
-    optimizations = config.get("optimizations") or {}
+    arguments = _fit_arguments(info)
+    optimizations = info.trial._config.get("optimizations") or {}
     aggregation = int(optimizations.get("aggregation_frequency") or 1)
     with pytorch.init(aggregation_frequency=aggregation) as context:
-        trainer = pytorch.Trainer(trial_class(context), context)
-        trainer.fit(**arguments, latest_checkpoint=info.latest_checkpoint)
+        pytorch.Trainer(trial_class(context), context).fit(**arguments)
+
+
+def train_deepspeed(trial_class: Any, info: ClusterInfo) -> None:
+    """Train a DeepSpeed trial by the experiment's configuration.
+
+    Raises:
+        EntryFailed: the configuration has no training length.
+    """
+    from determined.pytorch import deepspeed
+
+    arguments = _fit_arguments(info)
+    with deepspeed.init() as context:
+        deepspeed.Trainer(trial_class(context), context).fit(**arguments)
+
+
+def _fit_arguments(info: ClusterInfo) -> Dict[str, Any]:
+    from determined.pytorch._training.plan import fit_arguments
+
+    try:
+        return {**fit_arguments(info.trial._config), "latest_checkpoint": info.latest_checkpoint}
+    except ValueError as error:
+        raise EntryFailed(str(error)) from error
 
 
 def train_keras(trial_class: Any, info: ClusterInfo) -> None:
@@ -110,21 +126,23 @@ def _env_of(info: ClusterInfo) -> Any:
     )
 
 
-def is_keras(trial_class: Any) -> bool:
-    """Whether this is a trial class of Keras."""
-    if "determined.keras._trial" not in sys.modules:
-        return False
-    from determined.keras import TFKerasTrial
+TRAINERS: Dict[str, Callable[[Any, ClusterInfo], None]] = {
+    "determined.pytorch.PyTorchTrial": train_pytorch,
+    "determined.pytorch.deepspeed.DeepSpeedTrial": train_deepspeed,
+    "determined.keras.TFKerasTrial": train_keras,
+}
+"""The function that trains a subclass of a trial class, by the name of that class."""
 
-    return isinstance(trial_class, type) and issubclass(trial_class, TFKerasTrial)
 
-
-def is_pytorch(trial_class: Any) -> bool:
-    if "determined.pytorch._trial" not in sys.modules:
-        return False
-    from determined.pytorch import PyTorchTrial
-
-    return isinstance(trial_class, type) and issubclass(trial_class, PyTorchTrial)
+def trainer_of(trial_class: Any) -> Optional[Callable[[Any, ClusterInfo], None]]:
+    """The function that trains a class; None for a class that is no trial of a framework."""
+    for name, trainer in TRAINERS.items():
+        module, _, base = name.rpartition(".")
+        if f"{module}._trial" in sys.modules:  # imports no other framework
+            bases = getattr(sys.modules[f"{module}._trial"], base)
+            if isinstance(trial_class, type) and issubclass(trial_class, bases):
+                return trainer
+    return None
 
 
 def main(argv: List[str]) -> int:
@@ -141,17 +159,15 @@ def main(argv: List[str]) -> int:
     level = logging.DEBUG if info.trial._debug else logging.INFO
     logging.basicConfig(level=level, format=_constants.LOG_FORMAT)
     trial_class = load_class(argv[0])
-    if is_keras(trial_class):
-        train_keras(trial_class, info)
-        return 0
-    if not is_pytorch(trial_class):
+    trainer = trainer_of(trial_class)
+    if trainer is None:
+        *names, last = TRAINERS
         raise EntryFailed(
-            f"the entrypoint {argv[0]!r} is not a subclass of determined.pytorch.PyTorchTrial or "
-            "determined.keras.TFKerasTrial: "
+            f"the entrypoint {argv[0]!r} is not a subclass of {', '.join(names)} or {last}: "
             "other trial classes are not supported. Write a script that calls "
             "determined.core.init() and make it the entrypoint, such as 'python3 train.py'"
         )
-    train(trial_class, info)
+    trainer(trial_class, info)
     return 0
 
 

@@ -71,6 +71,9 @@ def main(script: List[str]) -> int:
     os.environ["USE_DEEPSPEED"] = "1"
     _choose_interface(info)
     hostfile = ""
+    if not is_multi and not info.gpu_uuids:
+        # Of a machine without GPUs DeepSpeed counts the sockets, not the slots.
+        os.environ["LOCAL_SIZE"] = str(len(info.slot_ids))
     if is_multi:
         hostfile = os.environ["DET_DEEPSPEED_HOSTFILE_PATH"] = write_hostfile(info)
         if info.container_rank > 0:

@@ -292,7 +292,7 @@ def test_a_trial_class_is_run_by_torchs_launcher_and_deprecated(
     assert done.returncode == 1
     assert "--nnodes 1 --nproc_per_node 1 --node_rank 0 --max_restarts 0" in done.stdout
     assert "FutureWarning: --trial is deprecated" in done.stderr
-    assert "is not a subclass of determined.pytorch.PyTorchTrial or" in done.stderr
+    assert "is not a subclass of determined.pytorch.PyTorchTrial, " in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_a_module_that_lacks_another_says_so_itself() -> None:
 
 
 def test_a_class_of_something_else_is_no_trial() -> None:
-    assert not harness.is_pytorch(harness.load_class("own_models.digits:Outer"))
+    assert harness.trainer_of(harness.load_class("own_models.digits:Outer")) is None
 
 
 @pytest.mark.parametrize("argv", [[], ["train.py"], ["a:B", "c"]])
