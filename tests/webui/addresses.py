@@ -196,6 +196,7 @@ def pages(of: Things) -> dict[str, dict[str, tuple[str, ...]]]:
         "cluster": {
             "clusters": ("/clusters",),
             "clusters/health": ("/clusters/health",),
+            "jobs": ("/jobs", "/jobs?q=nothing+has+this+name"),
             "clusters/historical-usage": ("/clusters/historical-usage",),
             "clusters/logs": ("/clusters/logs",),
             "agents/:agentId": (f"/agents/{of.agent}", "/agents/unknown"),

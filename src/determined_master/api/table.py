@@ -65,6 +65,7 @@ from determined_master.api.ui import boards as ui_boards
 from determined_master.api.ui import events as ui_events
 from determined_master.api.ui import generic_tasks as ui_generic_tasks
 from determined_master.api.ui import importance as ui_importance
+from determined_master.api.ui import jobs as ui_jobs
 from determined_master.api.ui import overview as ui_overview
 from determined_master.api.ui import registrations as ui_registrations
 from determined_master.api.ui import rules as ui_rules
@@ -155,6 +156,7 @@ MODULES = (
     ui_agent_history,
     ui_importance,
     ui_run_groups,
+    ui_jobs,
     ui_overview,
     ui_generic_tasks,
     ui_events,

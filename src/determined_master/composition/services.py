@@ -20,6 +20,7 @@ from determined_master.services.configs.templates import Templates
 from determined_master.services.logs.live_lines import LiveLines
 from determined_master.services.page_data import PageData
 from determined_master.services.queue.activity import Activity
+from determined_master.services.queue.all_jobs import AllJobs
 from determined_master.services.queue.job_changes import JobChanges
 from determined_master.services.queue.overview import Overview
 from determined_master.services.queue.what_if import WhatIf
@@ -67,6 +68,7 @@ class PoolServices:
         self.why = queues.job_why
         self.changes = JobChanges(*parts, is_strict=is_strict)
         self.overview = Overview(base.db, queues.queue)
+        self.all_jobs = AllJobs(queues.queue, queues.loops.decision)
         self.what_if = WhatIf(base.db, queues.pools)
         self.activity = Activity(base.db)
 

@@ -93,6 +93,12 @@ async def test_the_queue_shows_only_the_place_of_a_hidden_job(
     bare = (await ok(user, "GET", "/api/v1/job-queues"))["jobs"][0]
     told = [bare[key] for key in ("name", "username", "userId", "submissionTime", "entityId")]
     assert told == ["", "", 0, None, ""]
+    listed = await ok(user, "GET", "/api/ui/v1/jobs")
+    assert (listed["jobs"], listed["hiddenCount"], listed["total"] > 0) == (
+        [],
+        listed["total"],
+        True,
+    )
     full = (await ok(world.clients["admin"], "GET", path))["jobs"][0]["full"]
     assert (await user("GET", f"/api/v1/job-queues/{full['jobId']}/why")).status == 404
     update = {"updates": [{"jobId": full["jobId"], "priority": 3}]}

@@ -22,7 +22,7 @@ from determined_master.domain.schedule.plan import (
     OverShare,
     Wait,
 )
-from determined_master.domain.schedule.reasons import reason
+from determined_master.domain.schedule.reasons import reason, reason_without_ids
 from determined_master.domain.schedule.view import PoolView, Rules, Size
 
 MACHINES = Rules(machines=Size(slots=4, zero_slot_tasks=1, max_machines=2))
@@ -65,6 +65,14 @@ def test_a_request_behind_others_says_why_it_may_not_pass_them(
         Behind("x", "y"), rules=Rules(preemption=preemption), is_preemptible=is_preemptible
     )
     assert said == ("waits for 2 slots behind more urgent requests, of which y is next" + rest)
+
+
+def test_a_sentence_without_ids_names_no_other_request() -> None:
+    request = pending("x", 2)
+    view = PoolView(pool="p", agents=(FULL,), pending=(request,), rules=Rules(preemption=True))
+    said = reason_without_ids(view, request, Behind("x", "y"))
+    assert said == "waits for 2 slots behind more urgent requests"
+    assert reason_without_ids(view, request, Full("x")) == reason(view, request, Full("x"))
 
 
 def test_a_request_over_its_jobs_limit_names_the_limit() -> None:

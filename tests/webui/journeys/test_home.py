@@ -75,7 +75,9 @@ def test_a_failure_is_listed_until_it_is_seen(site: Site, visit: Any) -> None:
 
 def test_projects_that_were_visited_last_come_first(site: Site, admin: Any) -> None:
     place = new_place(site.cluster, "visited")
-    page = admin.goto(f"/projects/{place.project}/notes")
+    # The visit is noted once the page is idle.
+    with admin.page.expect_response(lambda answer: answer.url.endswith("/users/activity")):
+        page = admin.goto(f"/projects/{place.project}/notes")
     expect(page).to_have_title(re.compile("^visited project"))
     admin.goto("/dashboard")
     visited = page.get_by_role("navigation", name="Projects that you visited last")

@@ -51,7 +51,6 @@ def links(site: Site) -> list[tuple[str, str, str]]:
         ("/cluster", "/clusters", "Cluster"),
         ("/cluster/logs", "/clusters/logs", "log"),
         ("/cluster/historical-usage", "/clusters/historical-usage", "usage"),
-        ("/jobs", "/clusters", "Cluster"),
         ("/logs", "/clusters/logs", "log"),
         (f"/resourcepool/{pool}", f"/resourcepool/{pool}/queue", pool),
         (f"/resourcepool/{pool}/active", f"/resourcepool/{pool}/queue", pool),

@@ -22,6 +22,7 @@ export const keys = {
   agents: () => ["agents"] as const,
   pools: () => ["pools"] as const,
   poolOffers: (pool: string, slots: number) => ["pools", pool, "offers", slots] as const,
+  jobs: () => ["jobs"] as const,
   queue: (pool: string) => ["pools", pool, "queue"] as const,
   models: () => ["models"] as const,
   model: (name: string) => ["models", name] as const,

@@ -15,7 +15,6 @@ export const legacy: RouteObject[] = [
   moved("cluster/*", () => "/clusters"),
   moved("cluster/historical-usage", () => "/clusters/historical-usage"),
   moved("cluster/logs", () => "/clusters/logs"),
-  moved("jobs", () => "/clusters"),
   moved("logs", () => "/clusters/logs"),
   moved("projects", () => "/projects/1/experiments"),
   moved("experiments", () => "/projects/1/experiments"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from determined_master.domain.schedule import kubernetes
 from determined_master.domain.schedule.fitting import Demand
 from determined_master.domain.schedule.handover import MAX_WAITING
@@ -37,6 +39,11 @@ def reason(view: PoolView, request: RequestView, wait: Wait) -> str:
             return _impossible(view, request)
         case _:
             return _with_nodes(_for_slots(view, request, wait), request)
+
+
+def reason_without_ids(view: PoolView, request: RequestView, wait: Wait) -> str:
+    """The same without the id of another request, which its reader may not see."""
+    return reason(view, request, replace(wait, behind="") if isinstance(wait, Behind) else wait)
 
 
 def _with_nodes(text: str, request: RequestView) -> str:
@@ -132,7 +139,8 @@ def _for_slots(
             )
         case Behind():
             return (
-                f"waits for {slots} behind more urgent requests, of which {wait.behind} is next"
+                f"waits for {slots} behind more urgent requests"
+                + (f", of which {wait.behind} is next" if wait.behind else "")
                 + _no_backfill(view, request)
             )
         case OverLimit():

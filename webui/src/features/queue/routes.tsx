@@ -6,6 +6,7 @@ const tab = (path: string, load: () => Promise<{ default: React.ComponentType }>
 });
 
 export const routes: RouteObject[] = [
+  tab("jobs", () => import("./JobsPage")),
   {
     path: "resourcepool/:poolName",
     lazy: async () => ({ Component: (await import("./PoolPage")).default }),

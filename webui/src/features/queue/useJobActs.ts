@@ -26,7 +26,7 @@ export function useJobActs(pool: string) {
     } catch (error) {
       toast.failed("The queue stays as it is", error);
     }
-    await cache.invalidateQueries({ queryKey: keys.queue(pool) });
+    await Promise.all([keys.queue(pool), keys.jobs()].map((queryKey) => cache.invalidateQueries({ queryKey })));
   };
   return {
     moveAhead: (jobId: string, target: Job | undefined) =>

@@ -47,6 +47,7 @@ export function usePaletteEntries(text: string): Entry[] {
         to: each.to,
       })),
       { kind: "page", label: "Settings", icon: "settings", to: "/settings" },
+      { kind: "page", label: "Jobs", icon: "bars", to: "/jobs" },
       { kind: "page", label: "Health of the cluster", icon: "server", to: "/clusters/health" },
       { kind: "page", label: "Historical usage", icon: "bars", to: "/clusters/historical-usage" },
       { kind: "page", label: "Master log", icon: "log", to: "/clusters/logs" },
