@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import statistics
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ GENERATED_MARK = "do not edit"
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "manager.py", "misc.py"}
 MAX_MODULE_LINES = 600
 MAX_MEDIAN_LINES = 150
+MAX_MODULES = 20
+"""Of a package, without the packages in it: a reader finds a part by its name."""
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 7
 MAX_COMPLEXITY = 10
@@ -74,6 +77,11 @@ def test_no_module_is_longer_than_600_lines() -> None:
 def test_the_median_module_is_at_most_150_lines() -> None:
     lengths = [len(p.read_text().splitlines()) for p in modules()]
     assert statistics.median(lengths) <= MAX_MEDIAN_LINES
+
+
+def test_no_package_has_more_than_20_modules() -> None:
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in modules())
+    assert {name: n for name, n in counts.items() if n > MAX_MODULES} == {}
 
 
 def test_no_function_is_longer_than_60_lines() -> None:

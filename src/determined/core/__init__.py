@@ -4,10 +4,10 @@ from determined.core._checkpoint import CheckpointContext, DownloadMode, DummyCh
 from determined.core._context import Context
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
-from determined.core._heartbeat import _Heartbeat
 from determined.core._init import init, make_dummy_context
 from determined.core._metrics import _MetricsContext
 from determined.core._modes import TensorboardMode
+from determined.core._off_cluster._heartbeat import _Heartbeat
 from determined.core._preempt import DummyPreemptContext, PreemptContext, PreemptMode
 from determined.core._profiler import DummyProfilerContext, ProfilerContext
 from determined.core._searcher import (

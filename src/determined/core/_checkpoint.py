@@ -18,7 +18,7 @@ from determined.core._checkpoint_shards import METADATA_FILE, agree, merge_metad
 from determined.core._checkpoint_store import CheckpointStore, write_metadata
 from determined.core._metrics import plain_metrics
 from determined.core._modes import TensorboardMode, choice
-from determined.core._tell import tell
+from determined.core._off_cluster._tell import tell
 from determined.errors import CheckpointNotFound
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from determined._info import ClusterInfo, TrialInfo
     from determined.common.api._session import BaseSession
     from determined.core._checkpoint import CheckpointContext
-    from determined.core._exit_monitor import ExitMonitor
-    from determined.core._heartbeat import _Heartbeat
     from determined.core._metrics import _MetricsContext
+    from determined.core._off_cluster._exit_monitor import ExitMonitor
+    from determined.core._off_cluster._heartbeat import _Heartbeat
     from determined.tensorboard import TensorboardManager
 
 logger = logging.getLogger("determined.core")

@@ -13,7 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from determined.core._modes import choice
-from determined.core._tell import tell
+from determined.core._off_cluster._tell import tell
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

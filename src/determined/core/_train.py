@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 from determined._constants import run_dir
 from determined.common.api import errors
 from determined.core._modes import TensorboardMode, choice
-from determined.core._tell import tell
+from determined.core._off_cluster._tell import tell
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

@@ -28,7 +28,7 @@ from determined.common.api import errors
 from determined.core import DistributedContext as DistributedContext
 from determined.core import PreemptMode as PreemptMode
 from determined.core import TensorboardMode as TensorboardMode
-from determined.core import _detached
+from determined.core._off_cluster import _detached
 
 if TYPE_CHECKING:
     from determined.common.experimental.determined import Determined

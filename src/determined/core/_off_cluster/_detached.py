@@ -17,11 +17,11 @@ from determined._info import ClusterInfo, RendezvousInfo, TrialInfo
 from determined._uuid import new_uuid
 from determined.common.api import _retry
 from determined.core._context import Context
-from determined.core._exit_monitor import ExitMonitor
-from determined.core._heartbeat import _Heartbeat
 from determined.core._init import ContextParts, assemble
-from determined.core._log_shipper import LogShipper
 from determined.core._modes import TensorboardMode
+from determined.core._off_cluster._exit_monitor import ExitMonitor
+from determined.core._off_cluster._heartbeat import _Heartbeat
+from determined.core._off_cluster._log_shipper import LogShipper
 from determined.core._preempt import DummyPreemptContext, PreemptMode
 
 if TYPE_CHECKING:
