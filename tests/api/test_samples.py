@@ -33,10 +33,11 @@ from tests.api.master import PASSWORD, running_services
 from tests.api.samples import PLACEHOLDER, Case, World, check, load, send
 from tests.ready_database import ready_database
 
-from determined_master.api.app import Api, build_table
+from determined_master.api.app import Api
 from determined_master.api.http.cors import Cors
 from determined_master.api.http.routes import Route
 from determined_master.api.table import all_routes
+from determined_master.api.targets import build_table
 from determined_master.services.access.auth import Auth
 from determined_master.services.access.identities import Identities
 from determined_master.services.access.passwords import Passwords

@@ -7,11 +7,11 @@ import re
 import msgspec
 import pytest
 
-from determined_master.api.app import build_table
 from determined_master.api.http.access import SIGNED_IN
 from determined_master.api.http.openapi import document
 from determined_master.api.http.routes import plain_route
 from determined_master.api.table import OURS, all_routes
+from determined_master.api.targets import build_table
 from determined_wire.rest.endpoints import ENDPOINTS
 
 PUBLIC = {(e.method, e.path): e for e in ENDPOINTS}

@@ -17,7 +17,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 GENERATED_MARK = "do not edit"
-MAX_SIDE_BY_SIDE = 20
 BANNED_MODULE_WORDS = {
     "corked", "gathering", "joins", "leading", "losses", "misc", "parting", "refusals", "resting",
     "room", "sight", "spot_book", "stay", "utils",
@@ -103,15 +102,6 @@ def test_no_public_class_name_stands_twice_in_one_tree(house: str) -> None:
         for name in names_of(path).public_classes:
             found[name].append(str(path.relative_to(SOURCE)))
     assert {n: p for n, p in found.items() if len(p) > 1 and n not in WIRE_NAMES} == {}
-
-
-@pytest.mark.parametrize("house", ["determined_master", "determined_agent", "determined/cli"])
-def test_no_package_has_more_than_20_modules_side_by_side(house: str) -> None:
-    beside = defaultdict(list)
-    for path in modules(house):
-        if path.name != "__init__.py":
-            beside[str(path.parent.relative_to(SOURCE))].append(path.name)
-    assert {p: len(names) for p, names in beside.items() if len(names) > MAX_SIDE_BY_SIDE} == {}
 
 
 @pytest.mark.parametrize("house", HOUSES)

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from determined_master.api.error_answers import (
+    plain_status,
+    redirect,
+    refuse_gateway,
+    refuse_socket,
+    send_plain,
+    unexpected,
+)
 from determined_master.api.http import gateway, plain
 from determined_master.api.http.access import claims_of
 from determined_master.api.http.bodies import Bodies
-from determined_master.api.http.errors import plain_body, route_body, status_of
 from determined_master.api.http.exchange import (
-    SECURITY_HEADERS,
     Http,
     Receive,
     Scope,
     Send,
-    send_body,
-    with_added,
 )
 from determined_master.api.http.gateway import GatewayRoute
-from determined_master.api.http.matching import Match, PathTable
 from determined_master.api.http.middleware import (
-    InactiveUser,
     SignIn,
     admit,
     caller_of,
@@ -43,14 +45,13 @@ from determined_master.api.http.task_use import check_task_use, is_closed
 from determined_master.api.http.turns import RequestTurns
 from determined_master.api.proxy.admission import authenticate
 from determined_master.api.proxy.own_origin import SERVICES, Move, ServiceOrigin
-from determined_master.api.upstream.connection import Header
+from determined_master.api.targets import build_table
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import (
     DetError,
     PermissionDenied,
     RoleMissing,
-    Unauthenticated,
     Unimplemented,
 )
 from determined_master.ports.agents import WebSocket
@@ -61,17 +62,13 @@ from determined_master.server.proxied_http import ClientGone
 from determined_master.services.access.guard import Guard
 from determined_master.services.catalog import Services
 from determined_master.services.cluster.user_storage import UserStorage
-from determined_master.services.failures import error_of
 from determined_master.services.history.audit import AuditLog
 from determined_master.services.tasks.proxies import Proxies
 from determined_master.services.tasks.shares import TaskShares
 from determined_wire.proto import Endpoint, Message
-from determined_wire.rest.endpoints import ENDPOINTS
 
 log = logging.getLogger(__name__)
 
-Target = GatewayRoute | Route | Endpoint
-"""A served route of `/api/v1`, any other served route, a known one that is not served."""
 
 PAID_EDITION = (b"/scim/v2/", b"/oauth2/", b"/saml/", b"/oidc/")
 """Never served; their 404 is given without a token, as their clients expect."""
@@ -147,7 +144,7 @@ class Api:
             match = self._table.find(raw_path)
             target = None if match is None else match.targets.get(http.method)
             if match is None or target is None:
-                await _refuse_gateway(send, http, match)
+                await refuse_gateway(send, http, match)
                 return
             if isinstance(target, Route):
                 await self._run_plain(target, http, match.values, receive, send)
@@ -166,7 +163,7 @@ class Api:
         except ClientGone:
             return
         except Exception as error:
-            await gateway.send_error(send, _unexpected(http, error))
+            await gateway.send_error(send, unexpected(http, error))
 
     async def _do(
         self, caller: Caller, answer: Coroutine[Any, Any, None], *, is_costly: bool
@@ -207,7 +204,7 @@ class Api:
                 receive,
                 route.handler(call, request, *route.given),
                 NO_RECHECK if target.is_open else self._reauthorization(http, target, request),
-                unexpected=partial(_unexpected, http),
+                unexpected=partial(unexpected, http),
                 is_pretty=http.wants_pretty,
             )
         else:
@@ -249,13 +246,13 @@ class Api:
                 return
             await self._run_plain(target, http, match.values, receive, send)
         except SignIn as error:
-            await _redirect(send, error.location)
+            await redirect(send, error.location)
         except DetError as error:
-            await _tell_plain(send, error, http.set_headers)
+            await send_plain(send, error, http.set_headers)
         except ClientGone:
             return
         except Exception as error:
-            await plain.send_error(send, _unexpected(http, error))
+            await plain.send_error(send, unexpected(http, error))
 
     async def _run_service(
         self, route: Route, http: Http, values: tuple[str, ...], receive: Receive, send: Send
@@ -270,7 +267,7 @@ class Api:
             self._task_shares,
         )
         if isinstance(entry, Move):
-            await _redirect(send, entry.location, entry.cookie)
+            await redirect(send, entry.location, entry.cookie)
             return
         who = entry.caller or ANONYMOUS
         self._check_use(route, who, http)
@@ -332,7 +329,7 @@ class Api:
         except DetError:
             return ANONYMOUS
         except Exception as error:  # the database is away: the page shows that itself
-            _unexpected(http, error)
+            unexpected(http, error)
             return ANONYMOUS
 
     async def _authenticate(self, http: Http, *, is_for_tasks: bool = False) -> Caller:
@@ -364,38 +361,21 @@ class Api:
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Http(scope)
         if self._is_misplaced(http):
-            await _refuse_socket(scope, send, 404, f"{http.path} is not served at this address")
+            await refuse_socket(scope, send, 404, f"{http.path} is not served at this address")
             return
         socket = WebSocket(scope, receive, send)
         match = self._table.find(http.raw_path)
         target = None if match is None else match.targets.get("WS")
         try:
             if match is None or not isinstance(target, Route):
-                await _refuse_socket(scope, send, 404, f"api not found: WS {http.path}")
+                await refuse_socket(scope, send, 404, f"api not found: WS {http.path}")
                 return
             caller = await self._plain_caller(target, http)
             call = Call(caller, http, _parameters(target, match.values))
             await self._check_roles(caller, target, None, call.parameters)
             await target.handler(call, socket, *target.given)
         except DetError as error:
-            await _refuse_socket(scope, send, *_plain_status(error))
-
-
-def build_table(routes: Iterable[Route]) -> PathTable[Target]:
-    """Every served route, and every other route of the public API as not served.
-
-    Raises:
-        ValueError: two routes share method and path.
-    """
-    table: PathTable[Target] = PathTable()
-    known = {(e.method, e.path): e for e in ENDPOINTS}
-    for route in routes:
-        endpoint = known.pop((route.method, route.path), None)
-        is_message = route.kind in ("unary", "stream")
-        table.add(route.method, route.path, GatewayRoute(route, endpoint) if is_message else route)
-    for endpoint in known.values():
-        table.add(endpoint.method, endpoint.path, endpoint)
-    return table
+            await refuse_socket(scope, send, *plain_status(error))
 
 
 def _unless_in_task(route: Route, caller: Caller) -> Caller:
@@ -406,57 +386,3 @@ def _unless_in_task(route: Route, caller: Caller) -> Caller:
 def _parameters(route: Route, values: tuple[str, ...]) -> dict[str, str]:
     names = [part.strip("{}*") for part in route.path.split("/") if part.startswith("{")]
     return dict(zip(names, values, strict=True))
-
-
-def _plain_status(error: DetError) -> tuple[int, str]:
-    """Status and text of an error outside `/api/v1`, where two of them have other texts."""
-    match error:
-        case Unauthenticated():
-            return 401, "Unauthorized"
-        case InactiveUser():
-            return 403, "user not active"
-        case _:
-            return status_of(error), error.text
-
-
-async def _redirect(send: Send, location: str, cookie: bytes | None = None) -> None:
-    headers = [*SECURITY_HEADERS, (b"location", location.encode("latin-1"))]
-    if cookie is not None:
-        headers.append((b"set-cookie", cookie))
-    await send_body(send, 303, headers, b"")
-
-
-async def _tell_plain(send: Send, error: DetError, added: Sequence[Header]) -> None:
-    await plain.send_text_error(send, *_plain_status(error), added)
-
-
-async def _refuse_gateway(send: Send, http: Http, match: Match[Target] | None) -> None:
-    """No such path, or no such method of a path that there is."""
-    form = http.header("content-type").startswith("application/x-www-form-urlencoded")
-    if match is None:
-        status, reason, text = 404, "NotFound", f"no such route: {http.method} {http.path}"
-    elif form and http.method == "POST":
-        status, reason, text = 415, "Unimplemented", "send GET with its query in the address"
-    else:
-        status, reason, text = 405, "Unimplemented", f"{http.path} does not take {http.method}"
-    allowed = [] if match is None else [(b"allow", ", ".join(sorted(match.targets)).encode())]
-    headers = with_added(gateway.HEADERS, allowed)
-    code = 5 if status == 404 else 12
-    body = route_body(code, reason, text)
-    await send_body(send, status, headers, b"" if http.method == "HEAD" else body)
-
-
-async def _refuse_socket(scope: Scope, send: Send, status: int, text: str) -> None:
-    """Answer the handshake with an error, where the server can, else close it."""
-    if "websocket.http.response" in scope.get("extensions", {}):
-        headers: list[Any] = [*plain.HEADERS]
-        body = plain_body(text)
-        await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
-        await send({"type": "websocket.http.response.body", "body": body})
-    else:
-        await send({"type": "websocket.close", "code": 1008, "reason": text})
-
-
-def _unexpected(http: Http, error: Exception) -> DetError:
-    """Log an exception and build the error for its client."""
-    return error_of(error, method=http.method, path=http.path)
