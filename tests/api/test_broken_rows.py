@@ -58,3 +58,38 @@ async def test_a_broken_row_costs_one_row(admin: Client, pool: Database, which: 
     whole = await count()
     await pool.execute(damage.format(trial=trials[1], e=other))
     assert await count() == whole - 1
+
+
+PAGES = {
+    "experiment": (
+        "UPDATE experiments SET config = '{{}}' WHERE id = {experiment}",
+        "/api/v1/experiments/{experiment}",
+        "experiment {experiment} cannot be shown: its stored data cannot be read (KeyError",
+    ),
+    "experiment of a far year": (
+        "UPDATE experiments SET started_at = '20000-01-01' WHERE id = {experiment}",
+        "/api/v1/experiments/{experiment}",
+        "experiment {experiment} cannot be shown: its stored data cannot be read (",
+    ),
+    "trial": (
+        "UPDATE trials SET started_at = '20000-01-01' WHERE id = {trial}",
+        "/api/v1/trials/{trial}",
+        "trial {trial} cannot be shown: its stored data cannot be read (",
+    ),
+}
+"""By page: a statement that breaks its row, its route, and the start of the answer."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", PAGES)
+async def test_the_page_of_a_broken_row_names_it(
+    admin: Client, pool: Database, which: str
+) -> None:
+    damage, path, text = PAGES[which]
+    experiment = await add_experiment(pool, 1)
+    ids = {"experiment": experiment, "trial": await add_trial(pool, experiment)}
+    assert (await admin("GET", path.format(**ids))).status == 200
+    await pool.execute(damage.format(**ids))
+    answer = await admin("GET", path.format(**ids))
+    assert answer.status == 400
+    assert answer.json()["error"]["error"].startswith(text.format(**ids))

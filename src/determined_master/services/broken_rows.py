@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import asyncpg
 
-from determined_master.domain.errors import DetError
+from determined_master.domain.errors import DetError, FailedPrecondition
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -56,3 +57,23 @@ async def sound_rows(
             broken += 1
             log.error("%s is left out of a list: its data cannot be read", *part, exc_info=error)
     return rows
+
+
+@contextmanager
+def naming_broken_row(thing: str) -> Iterator[None]:
+    """Name the thing whose stored data cannot be shown, instead of an internal error.
+
+    Raises:
+        FailedPrecondition: an exception that one row can cause, with its words; it is logged.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not may_be_of_row(error):
+            raise
+        log.exception("%s cannot be shown: its data cannot be read", thing)
+        raise FailedPrecondition(
+            f"{thing} cannot be shown: its stored data cannot be read "
+            f"({type(error).__name__}: {error}). The master's log has the details; an "
+            "administrator can mend or delete the row"
+        ) from error

@@ -24,6 +24,7 @@ from determined_master.domain.experiment.model_definition import ModelFile
 from determined_master.domain.states import shown_state
 from determined_master.pools.live import LiveAllocations
 from determined_master.records.experiments import ExperimentQuery, ExperimentRow, ListItem
+from determined_master.services.broken_rows import naming_broken_row
 from determined_master.services.experiments.edits import ExperimentChanges, ExperimentEdits
 from determined_master.services.experiments.listing.lists import ExperimentLists, Rendered
 from determined_master.services.experiments.listing.pages import ExperimentPage, ExperimentPages
@@ -100,7 +101,8 @@ async def get_experiment(
         config = msgspec.json.encode(members["config"])
         return ExperimentPage(msgspec.json.encode(members)[:-1], config)
 
-    row, page = await pages.find(call.caller, experiment_id, render)
+    with naming_broken_row(f"experiment {experiment_id}"):
+        row, page = await pages.find(call.caller, experiment_id, render)
     place = job_queue.summary(row.job_id)
     state = _shown(experiment_id, row.state, live)
     return wire.GetExperimentResponse(

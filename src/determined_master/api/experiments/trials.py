@@ -16,6 +16,7 @@ from determined_master.domain.trial.messages import EarlyExitReason
 from determined_master.records.checkpoints import CheckpointRow
 from determined_master.records.experiments import DEFAULT_LIMIT, WorkloadKey
 from determined_master.records.metrics import StoredReport
+from determined_master.services.broken_rows import naming_broken_row
 from determined_master.services.experiments.trials import Trials
 from determined_master.services.logs.retention import LogRetention
 from determined_master.services.metrics.service import Metrics
@@ -55,8 +56,9 @@ async def get_trial(
     call: Call, request: wire.GetTrialRequest, trials: Trials
 ) -> wire.GetTrialResponse:
     """One trial."""
-    page = await trials.get(call.caller, request.trial_id)
-    return wire.GetTrialResponse(trial=trial_message(page))
+    with naming_broken_row(f"trial {request.trial_id}"):
+        page = await trials.get(call.caller, request.trial_id)
+        return wire.GetTrialResponse(trial=trial_message(page))
 
 
 @route(
