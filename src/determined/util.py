@@ -133,7 +133,8 @@ def json_encode(obj: Any, indent: Optional[str] = None, sort_keys: bool = False)
 def write_user_code(path: pathlib.Path, on_cluster: bool) -> None:
     """Copy the model's code to `path/code`: the model directory on a cluster, else the cwd.
 
-    Nothing is copied if `path/code` exists, or if `path` is inside the code's directory.
+    Nothing is copied if `path/code` exists, or if `path` is inside the code's directory. Of the
+    cwd, only what a cluster would get is copied, at most 96 MB.
     """
     import shutil
 
@@ -143,7 +144,12 @@ def write_user_code(path: pathlib.Path, on_cluster: bool) -> None:
     target = pathlib.Path(path) / "code"
     if target.exists() or source.resolve() in [target.resolve(), *target.resolve().parents]:
         return
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".git"))
+    if on_cluster:
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".git"))
+        return
+    from determined._code_copy import copy_code
+
+    copy_code(source, target)
 
 
 def filter_duplicates(

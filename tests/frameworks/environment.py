@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 
@@ -16,20 +17,14 @@ def frameworks_python() -> str:
 
 def run_units(units: Path, *options: str, **variables: str) -> None:
     """Run the tests in a directory with that Python; they import the framework."""
-    done = subprocess.run(
-        [
-            frameworks_python(),
-            "-m",
-            "pytest",
-            "-q",
-            "-c",
-            f"{units / 'units.ini'}",
-            *options,
-            units,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables},
-    )
+    command = [frameworks_python(), "-m", "pytest", "-q", "-c", f"{units / 'units.ini'}"]
+    with tempfile.TemporaryDirectory() as place:  # off a cluster, checkpoints have this directory
+        done = subprocess.run(
+            [*command, *options, units],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            cwd=place,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables},
+        )
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]
