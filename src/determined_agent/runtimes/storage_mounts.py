@@ -36,8 +36,19 @@ def prepare(mount: Mount, user: TaskUser | None) -> bool:
     return True
 
 
+def may_create(user: TaskUser) -> bool:
+    """Whether this agent can create a directory that is the account's own, or that root uses."""
+    return os.geteuid() in (0, user.uid) or user.uid == 0
+
+
 def missing_text(mount: Mount) -> str:
     """The error about a missing directory."""
+    if is_created(mount):
+        return (
+            f"checkpoint_storage.host_path {mount.host_path} is not a directory of this agent, "
+            "which is not root and creates directories for tasks of the agent's account and of "
+            "root alone: create the directory for the task's account"
+        )
     return (
         f"checkpoint_storage.host_path {mount.host_path} is not a directory of this agent: "
         "correct the path, create the directory, or set checkpoint_storage.create to true"

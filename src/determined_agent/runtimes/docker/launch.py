@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,7 +178,7 @@ class Launcher:
 
     async def _create_with_mounts(self, start: ContainerStart) -> str:
         for mount in start.spec.mounts:
-            if storage_mounts.is_created(mount) and os.geteuid() == 0:
+            if storage_mounts.is_created(mount) and storage_mounts.may_create(start.spec.user):
                 _make_storage(mount.host_path, start.spec.user)
         body = create_body(start, self._settings, self._harness, await _render_nodes(start))
         body["Labels"][DIRECTORY_LABEL] = str(self._root)

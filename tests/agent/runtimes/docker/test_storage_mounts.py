@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from determined_agent.container.environment import ContainerStart, MasterIdentit
 from determined_agent.runtimes.docker.api import DockerApi, DockerApiError, Request
 from determined_agent.runtimes.docker.launch import Launcher
 from determined_agent.settings.options import Settings
-from determined_wire.agent_link import Mount
+from determined_wire.agent_link import Mount, TaskUser
 
 DOCKER = 'invalid mount config for type "bind": bind source path does not exist: {}'
 PODMAN = "container create: statfs {}: no such file or directory"
@@ -46,12 +47,12 @@ def daemon(request: pytest.FixtureRequest) -> Daemon:
     return Daemon(*request.param)
 
 
-async def create(daemon: Daemon, root: Path, mount: Mount) -> str:
+async def create(daemon: Daemon, root: Path, mount: Mount, **more: Any) -> str:
     launcher = Launcher(cast(DockerApi, daemon), Settings(master_host="h"), root)
     start = ContainerStart(
         container_id="c",
         devices=(),
-        spec=spec("pass", image="i", mounts=(mount,)),
+        spec=spec("pass", image="i", mounts=(mount,), **more),
         master=MasterIdentity(),
     )
     return await launcher._create(start)
@@ -65,6 +66,33 @@ async def test_a_missing_storage_is_named_with_its_remedy_and_not_created(
         await create(daemon, tmp_path, mount)
     assert "set checkpoint_storage.create to true" in str(error.value)
     assert not (tmp_path / "typo").exists()
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> int:
+    """That of an agent that is not root."""
+    uid = os.getuid() or 54321
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    return uid
+
+
+@pytest.mark.parametrize("is_root", [True, False])
+async def test_an_agent_of_a_user_creates_the_storage_of_its_own_tasks_and_of_roots(
+    daemon: Daemon, tmp_path: Path, account: int, is_root: bool
+) -> None:
+    mount = Mount(str(tmp_path / "new" / "storage"), "/determined_shared_fs", if_missing="create")
+    user = TaskUser("root", 0, "root", 0) if is_root else TaskUser("u", account, "u", os.getgid())
+    assert await create(daemon, tmp_path, mount, user=user) == "made"
+
+
+async def test_a_storage_that_an_agent_of_a_user_cannot_create_is_named_with_the_remedy(
+    daemon: Daemon, tmp_path: Path, account: int
+) -> None:
+    mount = Mount(str(tmp_path / "new"), "/determined_shared_fs", if_missing="create")
+    other = TaskUser("other", account + 1, "other", account + 1)
+    with pytest.raises(ValueError, match="create the directory for the task's account"):
+        await create(daemon, tmp_path, mount, user=other)
+    assert not (tmp_path / "new").exists()
 
 
 async def test_an_optional_storage_is_left_out(daemon: Daemon, tmp_path: Path) -> None:
