@@ -13,6 +13,7 @@ from typing import TypeVar
 import pytest
 from tests.debian_tree import CannotRun, build_tree
 from tests.docker_daemon import Daemon, daemon, import_image, missing
+from tests.lent_docker import lent_daemon
 from tests.podman_service import Podman, podman_service
 from tests.podman_service import missing as podman_missing
 
@@ -58,6 +59,13 @@ def docker(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     """A Docker daemon with the test image."""
     with with_image(request, "Docker", missing(), daemon, import_image) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def usable_docker(request: pytest.FixtureRequest) -> Daemon:
+    """The same; for a user the daemon that root has lent, which tests neither end nor start."""
+    made = lent_daemon()
+    return request.getfixturevalue("docker") if made is None else made
 
 
 @pytest.fixture(scope="session")

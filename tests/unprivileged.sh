@@ -19,6 +19,10 @@ finish() {
   code=$?
   left=$(processes)
   for pid in $left; do kill -9 "$pid" 2>/dev/null || true; done
+  if [ -n "${lender:-}" ]; then
+    exec {lease}>&-
+    wait "$lender" || true
+  fi
   for _ in $(seq 50); do [ -z "$(processes)" ] && break; sleep 0.1; done
   userdel "$user"
   rm -rf "$home"
@@ -63,6 +67,16 @@ if [ $# -gt 0 ] && [ -f "$source_root/$built/.hash" ]; then
 fi
 chown -R "$user" "$home"
 cd "$home/determined"
+# Root lends a Docker daemon, as an admin does for the group of Docker; it ends with its input.
+lent=()
+if [[ $# = 0 || "$*" == *attacks* ]]; then
+  mkfifo -m 600 "$home/lease"
+  "$python" -B -m tests.lent_docker "$user" <"$home/lease" >"$home/lent" &
+  lender=$!
+  exec {lease}>"$home/lease"
+  until [ -s "$home/lent" ] || ! kill -0 "$lender" 2>/dev/null; do sleep 0.2; done
+  if [ -s "$home/lent" ]; then lent=("LENT_DOCKER=$(cat "$home/lent")"); fi
+fi
 echo "as $user, with $python"
 as_user make demo PYTHON="$python"
 as_user .venv/bin/det deploy local cluster-down --cluster-name demo
@@ -72,8 +86,8 @@ if [ -n "$left" ]; then
   ps -u "$user" -o pid,args
   exit 1
 fi
-as_user make test PYTHON="$python" TESTS="$*" AGAIN="${AGAIN:-}"
-if [ $# = 0 ]; then as_user make test-deployments test-e2e PYTHON="$python" AGAIN="${AGAIN:-}"; fi
+as_user "${lent[@]}" make test PYTHON="$python" TESTS="$*" AGAIN="${AGAIN:-}"
+if [ $# = 0 ]; then as_user "${lent[@]}" make test-deployments test-e2e PYTHON="$python" AGAIN="${AGAIN:-}"; fi
 left=$(processes)
 if [ -n "$left" ]; then
   echo "unprivileged.sh: the tests left processes behind:"

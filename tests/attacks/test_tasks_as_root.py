@@ -19,10 +19,8 @@ from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
 from determined_wire.agent_link import TaskUser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user"),
-]
+pytestmark = pytest.mark.slow
+ROOT_ALONE = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
 ANN = TaskUser("ann", 54321, "ann", 54321)
 
 
@@ -47,6 +45,7 @@ async def driver(tmp_path: Path) -> AsyncIterator[RuntimeDriver]:
     await made.clean_up()
 
 
+@ROOT_ALONE
 async def test_a_task_fails_with_the_remedy_if_its_account_cannot_run_the_python(
     hidden_python: Path, driver: RuntimeDriver
 ) -> None:
@@ -79,6 +78,7 @@ async def test_an_account_that_can_run_it_is_asked_once(monkeypatch: pytest.Monk
     assert asked == [54321]
 
 
+@ROOT_ALONE
 def test_the_account_of_a_new_cluster_is_never_root_unless_it_is_named(
     hidden_python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,13 @@
 """Attacks of code in a real task: on processes and in Docker, without roles and with them.
 
 As root it is part of the other tests of whole clusters; `tests/unprivileged.sh
-tests/e2e/test_attacks_in_tasks.py` runs it as a user.
+tests/e2e/test_attacks_in_tasks.py` runs it as a user, with a Docker daemon that root lends.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,8 +75,10 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         with running(settings=json.dumps(settings)) as cluster:
             yield Place(cluster, project_of(cluster, mode), mode == "rbac", is_isolated=False)
         return
-    settings["security"]["default_task"] = {"user": "t", "uid": 54321, "group": "t", "gid": 54321}
-    docker: Daemon = request.getfixturevalue("docker")
+    # The agent of a user gives files to no other account: its tasks have the user's own.
+    uid, gid = (os.getuid(), os.getgid()) if os.getuid() else (54321, 54321)
+    settings["security"]["default_task"] = {"user": "t", "uid": uid, "group": "t", "gid": gid}
+    docker: Daemon = request.getfixturevalue("usable_docker")
     with docker_cluster(docker, agents=1, slots=2, more=settings, limits=DOCKER_LIMITS) as cluster:
         yield Place(cluster, project_of(cluster, mode), mode == "rbac", is_isolated=True)
 
