@@ -13,6 +13,7 @@ missing() {
   grep -qx 'VERSION_ID="12"' /etc/os-release && command -v apt-get >/dev/null || { echo "Debian 12"; return; }
   command -v dockerd >/dev/null || { echo "docker.io"; return; }
   command -v iptables >/dev/null || { echo "iptables"; return; }
+  command -v socat >/dev/null || { echo "socat"; return; } # the kubelet forwards ports with it
   iptables -t nat -S >/dev/null 2>&1 || echo "the right to change rules of iptables"
 }
 reason="$(missing)"

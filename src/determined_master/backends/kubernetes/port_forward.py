@@ -97,7 +97,10 @@ async def _from_pod(stream: Any, writer: asyncio.StreamWriter, where: str) -> No
             begun.add(channel)
             data = data[_PORT_BYTES:]
         if channel == _ERROR and data:
-            log.info("a connection to %s ends: %s", where, data.decode(errors="replace"))
+            reason = data.decode(errors="replace")
+            # A service that has not started yet refuses; any other reason is one of the node.
+            level = logging.INFO if "refused" in reason.lower() else logging.WARNING
+            log.log(level, "the node of %s forwards no connection: %s", where, reason.strip())
             return
         if channel == _DATA and data:
             writer.write(data)
