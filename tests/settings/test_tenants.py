@@ -30,6 +30,7 @@ resource_manager:
   verify_agent_ids: true
 resource_pools: [{{pool_name: default}}, {{pool_name: gpus}}]
 proxy: {{address: "https://tasks.example"}}
+user_storage: {{max_gib: 20}}
 task_container_defaults:
   {{allow_root: false, allowed_host_paths: [], allowed_capabilities: [], allowed_devices: []}}
 """
@@ -73,6 +74,7 @@ def test_closed_settings_are_not_named(tmp_path: Path, closed: str) -> None:
         ("security.token.max_lifespan_days", -1, None),
         ("enable_cors", True, None),
         ("proxy.address", "", None),
+        ("user_storage.max_gib", 0.0, None),
         ("security.allow_process_runtime", True, None),
         ("security.agent_join", "open", None),
         ("resource_manager.require_authentication", False, None),

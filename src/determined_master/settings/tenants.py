@@ -80,6 +80,9 @@ def _access(settings: Settings) -> Iterator[OpenSetting]:
     if not settings.proxy.address:
         text = "pages of tasks share the master's origin: set an address of their own"
         yield OpenSetting("proxy.address", text)
+    if not settings.user_storage.max_gib:
+        text = "one user's logs, metrics and files fill the database: set a number of GiB"
+        yield OpenSetting("user_storage.max_gib", text)
 
 
 def _agents(settings: Settings) -> Iterator[OpenSetting]:
