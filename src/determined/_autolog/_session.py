@@ -171,6 +171,11 @@ def current() -> Optional[Session]:
     return _session
 
 
+def recorded_frameworks() -> FrozenSet[str]:
+    """The frameworks that are recorded in this process."""
+    return frozenset() if _session is None else _session.frameworks
+
+
 def switch(frameworks: FrozenSet[str], has_training_score: bool) -> None:
     """Record these frameworks from now on."""
     global _session

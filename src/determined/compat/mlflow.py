@@ -178,6 +178,33 @@ def autolog(*_args: Any, disable: bool = False, **_ignored: Any) -> None:
     determined.autolog(frameworks=[] if disable else None)
 
 
+class Flavor:
+    """The part of MLflow for one framework, such as `mlflow.sklearn`: its `autolog`."""
+
+    def __init__(self, name: str, *frameworks: str) -> None:
+        self._name = name
+        self._frameworks = frameworks
+
+    def autolog(self, *_args: Any, disable: bool = False, **_ignored: Any) -> None:
+        """Record this framework too; with `disable`, no more."""
+        import determined
+        from determined._autolog import recorded_frameworks
+
+        others = recorded_frameworks() - set(self._frameworks)
+        determined.autolog(frameworks=others if disable else others | set(self._frameworks))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"determined.compat.mlflow.{self._name} has autolog, and no {name!r}")
+
+
+keras = tensorflow = Flavor("keras", "keras")
+lightgbm = Flavor("lightgbm", "lightgbm")
+pytorch = Flavor("pytorch", "lightning", "torch")
+sklearn = Flavor("sklearn", "sklearn")
+transformers = Flavor("transformers", "transformers")
+xgboost = Flavor("xgboost", "xgboost")
+
+
 def _store(files: Any) -> None:
     active = _opened()
     active._recorder.store(files, active._last_step, {"artifact": "files"})
@@ -191,5 +218,6 @@ def _opened() -> ActiveRun:
 def __getattr__(name: str) -> Any:
     raise AttributeError(
         f"determined.compat.mlflow has no {name!r}. It has start_run, end_run, active_run, "
-        "set_experiment, log_param, log_metric, set_tag and log_artifact, and their plurals"
+        "set_experiment, log_param, log_metric, set_tag and log_artifact, and their plurals; and "
+        "autolog, also of a framework, such as mlflow.sklearn.autolog"
     )

@@ -192,7 +192,7 @@ def test_with_a_login_a_run_is_a_detached_experiment(
             "wandb.init(mode='offline').log_artifact(a)",
             "ValueError: ../x leads out of the checkpoint: give a relative path in it",
         ),
-        ("mlflow.sklearn", "determined.compat.mlflow has no 'sklearn'. It has start_run"),
+        ("mlflow.evaluate", "determined.compat.mlflow has no 'evaluate'. It has start_run"),
         (
             "mlflow.start_run(); mlflow.start_run(nested=True)",
             "is open already: nested runs are not supported",
@@ -244,6 +244,28 @@ def test_autolog_reports_to_its_trial(task: Task, master: MasterDouble) -> None:
     assert validation == ("validation", 1, {"val_score": 1.0})
     assert metadata(master)["by"] == "hand", "other metadata stays"
     assert metadata(master)["autolog"]["LogisticRegression"]["C"] == 0.5
+
+
+FLAVORS = """
+from determined._autolog import recorded_frameworks
+from determined.compat import mlflow
+
+mlflow.sklearn.autolog(log_models=False)
+mlflow.pytorch.autolog()
+print(sorted(recorded_frameworks()))
+mlflow.sklearn.autolog(disable=True)
+print(sorted(recorded_frameworks()))
+mlflow.sklearn.log_model
+"""
+
+
+def test_a_framework_of_mlflow_is_recorded_alone(task: Task, python: str) -> None:
+    done = task.run_script(python, FLAVORS)
+    assert done.stdout.splitlines() == [
+        "['lightning', 'sklearn', 'torch']",
+        "['lightning', 'torch']",
+    ]
+    assert "determined.compat.mlflow.sklearn has autolog, and no 'log_model'" in done.stderr
 
 
 def test_autolog_of_mlflow_reports_to_the_open_run(task: Task, master: MasterDouble) -> None:
