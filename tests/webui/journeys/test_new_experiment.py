@@ -30,6 +30,7 @@ name: {name}
 entrypoint: python3 train.py
 max_restarts: 0
 searcher: {{name: single, metric: loss}}
+hyperparameters: {{lr: {{type: log, base: 10, minval: -3, maxval: -1}}}}
 """
 PASTED = """\
 name: pasted
@@ -125,6 +126,7 @@ def test_a_folder_becomes_an_experiment_that_completes(
     expect(dialog.get_by_label("Name", exact=True)).to_have_value(name)
     expect(dialog.get_by_label("Workspace")).to_have_value(place.name)
     expect(dialog.get_by_text(re.compile("^1 trial of 1 slot"))).to_be_visible()
+    expect(dialog.get_by_role("row").filter(has_text="lr")).to_contain_text("0.001to0.1")
     dialog.get_by_role("button", name="Create", exact=True).click()
     expect(page).to_have_url(re.compile(r"/experiments/\d+/overview$"))
     found = re.search(r"/experiments/(\d+)/", page.url)

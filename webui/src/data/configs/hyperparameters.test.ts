@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { constants, converted, hasNoRange, rowsOf, shortened } from "./hyperparameters";
+import { constants, converted, drawnRange, hasNoRange, rowsOf, shortened } from "./hyperparameters";
 
 const SPACE = {
   lr: { type: "log", base: 10, minval: -4, maxval: -1 },
@@ -65,4 +65,27 @@ it("constants are written short, maps as constants are not", () => {
 it("a space of constants has no range", () => {
   expect(hasNoRange(rowsOf({ a: 1 }))).toBe(true);
   expect(hasNoRange(rowsOf(SPACE))).toBe(false);
+});
+
+describe("a drawn range", () => {
+  const drawn = (spec: unknown) => rowsOf({ x: spec }).map(drawnRange)[0];
+
+  it("has values, not exponents, and their density", () => {
+    const range = drawn({ type: "log", base: 10, minval: -4, maxval: -1 });
+    expect([range?.low, range?.high]).toEqual([0.0001, 0.1]);
+    expect(range?.points[0]).toBe(0);
+    expect(range?.points[4]).toBeCloseTo(0.0307, 3);
+    expect(range?.points[8]).toBeCloseTo(1, 9);
+  });
+
+  it("has each whole number of a small range, and the points of a grid", () => {
+    expect(drawn({ type: "int", minval: 2, maxval: 4 })?.points).toEqual([0, 0.5, 1]);
+    expect(drawn({ type: "double", minval: 0, maxval: 1, count: 3 })?.points).toEqual([0, 0.5, 1]);
+    expect(drawn({ type: "int", minval: 1, maxval: 1000 })?.points).toHaveLength(9);
+  });
+
+  it("is missing where there is none", () => {
+    for (const spec of [1, { type: "categorical", vals: [1, 2] }, { type: "int", minval: 3 }, { type: "double", minval: 2, maxval: 1 }, { type: "log", base: 10, minval: 1, maxval: 999 }])
+      expect(drawn(spec)).toBeUndefined();
+  });
 });

@@ -132,6 +132,32 @@ function rangeOf(row: Pick<HpRow, "type" | "spec" | "isBare">): [number, number]
   return [round(base ** low), round(base ** high)];
 }
 
+export interface DrawnRange {
+  low: number;
+  high: number;
+  /** Where values lie on a linear axis from `low` (0) to `high` (1), equally likely from one to the next. */
+  points: number[];
+}
+
+const POINTS = 9;
+const MAX_POINTS = 33;
+
+/** The range of a row as values, not as exponents; `undefined` for one that is not complete. */
+export function drawnRange(row: HpRow): DrawnRange | undefined {
+  if (row.type === "const" || row.type === "categorical" || !isMapping(row.spec)) return undefined;
+  const { minval, maxval, count } = row.spec;
+  if (typeof minval !== "number" || typeof maxval !== "number") return undefined;
+  const [low, high] = rangeOf(row);
+  if (!(low < high) || !Number.isFinite(high)) return undefined;
+  const all = row.type === "int" ? high - low + 1 : POINTS;
+  const size = Math.max(2, Math.min(MAX_POINTS, typeof count === "number" ? count : Math.min(POINTS, all)));
+  const points = Array.from({ length: size }, (_, at) => {
+    const share = at / (size - 1);
+    return row.type === "log" ? (low * (high / low) ** share - low) / (high - low) : share;
+  });
+  return { low, high, points };
+}
+
 function around(value: number | undefined): [number, number] {
   if (value === undefined || value === 0) return [0, 1];
   const ends: [number, number] = [round(value / 2), round(value * 2)];

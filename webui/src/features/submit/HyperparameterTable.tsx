@@ -1,9 +1,9 @@
 import { useId, useState, type FormEvent } from "react";
 
 import { flow, typed, valueAt, type Path } from "@/data/configs/draft";
-import { constantPath, converted, HP_TYPES, isMapping, rowsOf, type HpRow, type HpType } from "@/data/configs/hyperparameters";
+import { constantPath, converted, drawnRange, HP_TYPES, isMapping, rowsOf, type HpRow, type HpType } from "@/data/configs/hyperparameters";
 import { problemAt } from "@/data/configs/problems";
-import { plural } from "@/data/format/numbers";
+import { formatNumber, plural } from "@/data/format/numbers";
 import { Button, IconButton } from "@/ui/button/Button";
 import { Select, TextField } from "@/ui/field/Field";
 
@@ -143,9 +143,27 @@ function Values({ row, editing, at, isGrid, errorId }: ValuesProps) {
           {field("minval", row.type === "log" ? "from exponent" : "from", "Lowest value")}
           {field("maxval", row.type === "log" ? "to exponent" : "to", "Highest value")}
           {(isGrid || spec["count"] !== undefined) && field("count", "points", "Number of points")}
+          <Range row={row} />
         </>
       );
   }
+}
+
+/** The values of a range where they lie: those of a logarithmic one are close to each other at its low end. */
+function Range({ row }: { row: HpRow }) {
+  const range = drawnRange(row);
+  if (!range) return null;
+  return (
+    <span className="hint number row" style={{ gap: 6 }}>
+      {formatNumber(range.low)}
+      <svg width="112" height="14" aria-hidden="true">
+        <path d="M2 7H110" stroke="currentColor" />
+        <path d={range.points.map((at) => `M${2 + 108 * at} 2v10`).join("")} stroke="currentColor" />
+      </svg>
+      <span className="visually-hidden">to</span>
+      {formatNumber(range.high)}
+    </span>
+  );
 }
 
 /** `a, b, 3` as a list; brackets inside stay together. */
