@@ -64,7 +64,7 @@ const COLUMNS: Column<ListedJob>[] = [
       </Link>
     ),
   },
-  { id: "kind", header: "Kind", width: 94, sortable: true, value: (job) => job.kind, render: (job) => job.kind },
+  { id: "kind", header: "Kind", width: 104, sortable: true, value: (job) => job.kind, render: (job) => job.kind },
   {
     id: "state",
     header: "State",
@@ -77,14 +77,14 @@ const COLUMNS: Column<ListedJob>[] = [
   {
     id: "reason",
     header: "Waits for",
-    width: 184,
+    width: 174,
     grow: true,
     value: (job) => job.reason,
     render: (job) => <span title={job.reason}>{job.reason || <span className="muted">–</span>}</span>,
   },
   {
     id: "place",
-    header: "Place in queue",
+    header: "Place",
     width: 64,
     type: "number",
     align: "end",
