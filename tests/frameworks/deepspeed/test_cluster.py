@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,12 +57,10 @@ CONFIG = """{
 
 def run(cluster: Cluster, entrypoint: list[str] | str, **more: Any) -> tuple[dict[str, Any], str]:
     """The trial of an experiment that has completed, and its log."""
-    place = str(Path(frameworks_python()).parent)
     variables = {
         **extension_variables(),
         "DET_PYTHON_EXECUTABLE": frameworks_python(),
         "OMP_NUM_THREADS": "1",
-        "PATH": f"{place}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         **more.pop("variables", {}),
     }
     config = {
