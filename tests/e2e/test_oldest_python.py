@@ -36,7 +36,10 @@ LOADS = """
 import importlib, pkgutil, sys
 import determined
 
-FRAMEWORKS = {"torch", "tensorflow", "keras", "lightning", "transformers", "deepspeed", "numpy"}
+FRAMEWORKS = {
+    *("torch", "tensorflow", "keras", "lightning", "transformers", "deepspeed", "numpy"),
+    *("sklearn", "xgboost", "lightgbm"),
+}
 for found in pkgutil.walk_packages(determined.__path__, "determined."):
     if found.name.endswith("__main__"):
         continue
