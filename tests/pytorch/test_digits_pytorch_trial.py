@@ -112,7 +112,10 @@ def test_a_paused_script_resumes_with_its_next_batch(cluster: Cluster) -> None:
 
 
 def test_a_trained_network_reads_all_images_on_two_ranks(cluster: Cluster) -> None:
-    trained = submit(cluster, "script.yaml", 3, resources={"slots_per_trial": 1})
+    seed = {"experiment_seed": SEED}
+    trained = submit(
+        cluster, "script.yaml", 6, resources={"slots_per_trial": 1}, reproducibility=seed
+    )
     assert cluster.wait(trained, 120) == "COMPLETED"
     answer = cluster.session().get(f"/api/v1/experiments/{trained}/checkpoints").json()
     last = max(answer["checkpoints"], key=lambda one: one["metadata"]["steps_completed"])
