@@ -45,7 +45,8 @@ def test_two_slots_train_one_network_with_zero_2(cluster: Cluster) -> None:
     variables = {"DET_PYTHON_EXECUTABLE": frameworks_python(), **extension_variables()}
     config["environment"] = {"environment_variables": [f"{k}={v}" for k, v in variables.items()]}
     files = {name: (EXAMPLE / name).read_text() for name in ("train.py", "ds_config.json")}
-    experiment = cluster.submit({**config, "max_restarts": 0}, files)
+    seed = {"experiment_seed": 1}
+    experiment = cluster.submit({**config, "max_restarts": 0, "reproducibility": seed}, files)
     state = cluster.wait(experiment, 600)
     [trial] = cluster.trials(experiment)
     assert state == "COMPLETED", cluster.text(trial["id"])

@@ -51,7 +51,7 @@ def test_it_learns_without_a_cluster(tmp_path: Path) -> None:
 
 
 def test_a_paused_trial_resumes_with_its_next_epoch(cluster: Cluster) -> None:
-    experiment = submit(cluster, "single.yaml", 12)
+    experiment = submit(cluster, "single.yaml", 12, reproducibility={"experiment_seed": SEED})
 
     def trial() -> Any:
         return next(iter(cluster.trials(experiment)), None)

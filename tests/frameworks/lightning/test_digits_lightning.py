@@ -53,7 +53,8 @@ def test_it_learns_without_a_cluster(tmp_path: Path) -> None:
 
 
 def test_two_slots_train_one_network(cluster: Cluster) -> None:
-    experiment = submit(cluster, "distributed.yaml", 10)
+    seed = {"experiment_seed": SEED}
+    experiment = submit(cluster, "distributed.yaml", 10, reproducibility=seed)
     state = cluster.wait(experiment, 600)
     [trial] = cluster.trials(experiment)
     text = cluster.text(trial["id"])
