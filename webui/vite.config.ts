@@ -48,7 +48,7 @@ const GROUPS = [
     priority: 1,
     test: among(
       "react-router|@tanstack/(react-virtual|virtual-core)",
-      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|ui/(button/ButtonLink|overlay/(Menu|Dialog|confirm|Popover|FormDialog|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
+      "features/shell/(Shell|SideBar|Bars|BottomBar|navigation)|features/launch/(NewExperimentButton|useLaunch)|ui/(button/ButtonLink|overlay/(Menu|Dialog|confirm|Popover|FormDialog|recentFocus)|layout|field|feedback/useAct|markdown/Markdown|table|query)|data/(permissions|workspaces|view|query)|features/runs/(?!routes)[A-Za-z]+|routes/prefetch",
     ),
   },
 ];
