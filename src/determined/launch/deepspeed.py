@@ -13,6 +13,7 @@ import sys
 import tempfile
 from typing import List, Mapping, Tuple
 
+from determined import _constants
 from determined._info import ClusterInfo
 from determined._signals import exit_code_of, forward_signals
 from determined.launch import _arguments, _peers, _ssh
@@ -53,6 +54,8 @@ def create_run_command(master_address: str, hostfile: str, version: Tuple[int, .
         "deepspeed",
         *(("-H", hostfile) if hostfile else ()),
         *("--master_addr", master_address),
+        # Its default port is the same for all trials of a machine.
+        *("--master_port", str(_constants.C10D_PORT)),
         "--no_python",
         "--no_local_rank",
         *(("--no_ssh_check",) if version > (0, 6, 4) else ()),

@@ -87,7 +87,11 @@ def test_horovod_names_hosts_and_tuning() -> None:
 def test_deepspeed_keeps_each_containers_own_variables_back() -> None:
     env = {"A": "x y", "DET_AGENT_ID": "a", "HOSTNAME": "h", "MULTI": "1\n2", "BASH_FUNC_f%%": "f"}
     assert deepspeed.env_file_lines(env) == ["A='x y'\n"]
-    assert "--no_ssh_check" in deepspeed.create_run_command("m", "", (0, 15, 0))
+    command = deepspeed.create_run_command("m", "", (0, 15, 0))
+    assert "--no_ssh_check" in command
+    assert (
+        command[command.index("--master_port") + 1] == "29400"
+    )  # DeepSpeed's is the same for all
     assert "--no_ssh_check" not in deepspeed.create_run_command("m", "", (0, 6, 0))
 
 
