@@ -1,4 +1,7 @@
-"""Masking of secrets in configurations that are printed."""
+"""Names that are secrets, and their masking in configurations that are printed.
+
+It follows `determined_wire/masking.py`, which the client cannot import; a test compares both.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,14 @@ from typing import Any, Dict, Mapping
 MASK = "********"
 _STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
 _REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
+_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a text under this name is a secret; the name of a file that holds one is none."""
+    has_word = any(word in name.lower() for word in _WORDS)
+    is_file = name.endswith("_file")
+    return name in (*_STORAGE_SECRETS, *_REGISTRY_SECRETS) or (has_word and not is_file)
 
 
 def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:

@@ -10,6 +10,7 @@ import pathlib
 import sys
 from typing import Any, Callable, Dict, FrozenSet, Iterator, Mapping, Optional
 
+from determined import _masking
 from determined.compat import _recorder
 from determined.compat._recorder import Recorder
 
@@ -128,7 +129,7 @@ class Session:
     def _note(self, name: str, params: Mapping[str, Any]) -> None:
         plain: Dict[str, Any] = {}
         for key, value in _recorder.flat(params).items():
-            if value is not None and len(plain) < MAX_PARAMS and not key.endswith("token"):
+            if value is not None and len(plain) < MAX_PARAMS and not _is_secret(key, value):
                 plain[key] = _simple(value)
         if not plain:
             return
@@ -183,6 +184,11 @@ def switch(frameworks: FrozenSet[str], has_training_score: bool) -> None:
         _session = Session(frameworks, has_training_score)
     else:
         _session.frameworks, _session.has_training_score = frameworks, has_training_score
+
+
+def _is_secret(path: str, value: Any) -> bool:
+    """Whether a parameter is left out: all who see the trial see its metadata."""
+    return isinstance(value, str) and any(map(_masking.is_secret, path.split(".")))
 
 
 def _simple(value: Any) -> Any:

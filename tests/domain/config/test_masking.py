@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.covers import covers
 
+from determined import _masking as client
 from determined._masking import mask_config_dict
 from determined_master.domain.config.masking import (
     keep_masked_config,
     mask_but_storage,
     mask_config,
 )
-from determined_wire.masking import MASK
+from determined_wire.masking import MASK, is_secret
 
 CONFIG = {
     "name": "n",
@@ -52,6 +54,23 @@ def test_credentials_and_secrets_are_masked_and_the_rest_is_kept() -> None:
 
 def test_the_client_masks_the_same_when_it_prints_a_configuration() -> None:
     assert mask_config_dict(CONFIG) == mask_config(CONFIG)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hub_token",
+        "API_SECRET",
+        "auth",
+        "credential",
+        "token_file",
+        "author",
+        "rate",
+        "access_key",
+    ],
+)
+def test_the_client_and_the_master_call_the_same_names_secret(name: str) -> None:
+    assert client.is_secret(name) == is_secret(name)
 
 
 def test_unset_options_stay_unset() -> None:

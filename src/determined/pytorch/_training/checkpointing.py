@@ -135,7 +135,7 @@ def spec_of(trial_class: Type[Any]) -> Optional[str]:
 def read_load_data(path: pathlib.Path) -> Dict[str, Any]:
     """The content of a checkpoint's `load_data.json`; empty if the file is missing."""
     try:
-        found: Dict[str, Any] = json.loads((path / LOAD_FILE).read_text("utf-8"))
+        data: Dict[str, Any] = json.loads((path / LOAD_FILE).read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    return found
+    return data

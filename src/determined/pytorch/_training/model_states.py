@@ -98,20 +98,20 @@ def restore_models(context: PyTorchTrialContext, state: Dict[str, Any]) -> None:
         raise ValueError(
             f"the checkpoint has {len(weights)} models and the trial wraps {len(context.models)}"
         )
-    for model, found in zip(context.models, weights):
-        wanted = unwrap_model(model)
-        if _is_prefixed(found) and not _is_prefixed(wanted.state_dict()):
-            found = {name[len("module.") :]: value for name, value in found.items()}
-        wanted.load_state_dict(found)
+    for wrapped, values in zip(context.models, weights):
+        model = unwrap_model(wrapped)
+        if _is_prefixed(values) and not _is_prefixed(model.state_dict()):
+            values = {name[len("module.") :]: value for name, value in values.items()}
+        model.load_state_dict(values)
 
 
 def _restore_each(name: str, things: List[Any], state: Dict[str, Any]) -> None:
-    found = state.get(f"{name}_state_dict") or []
-    if len(found) != len(things):
+    states = state.get(f"{name}_state_dict") or []
+    if len(states) != len(things):
         raise ValueError(
-            f"the checkpoint has {len(found)} {name} and the trial wraps {len(things)}"
+            f"the checkpoint has {len(states)} {name} and the trial wraps {len(things)}"
         )
-    for thing, one in zip(things, found):
+    for thing, one in zip(things, states):
         thing.load_state_dict(one)
 
 

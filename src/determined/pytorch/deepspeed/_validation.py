@@ -48,6 +48,11 @@ class EngineValidation(Validation):
         size = context.num_micro_batches_per_slot if is_parted else 1
         own = None if loader is None else len(loader) // size
         every = [calls for calls in context.distributed.allgather(own) if calls is not None]
+        if not max(every):
+            raise ValueError(
+                f"the validation data has no batch of {size} micro batches on any rank: give "
+                "the validation data loader more records or a smaller batch_size"
+            )
         if own is not None and not _is_joint(context):
             return own
         if min(every) < max(every) and context.distributed.rank == 0:

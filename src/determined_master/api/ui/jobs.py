@@ -14,7 +14,7 @@ async def get_all_jobs(
     call: Call, request: wire.GetAllJobsRequest, all_jobs: AllJobs
 ) -> wire.GetAllJobsResponse:
     """The jobs of all pools that run or wait, with what holds them."""
-    found = await all_jobs.read(call.caller)
+    facts = await all_jobs.read(call.caller)
     jobs = [
         struct_of(
             wire.ListedJob,
@@ -23,8 +23,8 @@ async def get_all_jobs(
             kind=job.type.lower(),
             state=job.state,
             resource_pool=job.pool,
-            reason=found.reasons.get(job.job_id, ""),
+            reason=facts.reasons.get(job.job_id, ""),
         )
-        for job in found.jobs
+        for job in facts.jobs
     ]
-    return wire.GetAllJobsResponse(jobs=jobs, total=found.total, hidden_count=found.hidden_count)
+    return wire.GetAllJobsResponse(jobs=jobs, total=facts.total, hidden_count=facts.hidden_count)

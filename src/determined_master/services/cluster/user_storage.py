@@ -102,8 +102,8 @@ class UserStorage:
             self._sizes = await rows.measure_users(conn)
             large = [(size, id) for id, size in self._sizes.items() if self._is_large(size)]
             largest = sorted(large, reverse=True)[:MAX_NAMED]
-            found = await users.list_users_of(conn, [id for _, id in largest])
-            names = {user.id: user.username for user in found}
+            owners = await users.list_users_of(conn, [id for _, id in largest])
+            names = {user.id: user.username for user in owners}
             self._large = tuple(StoredBytes(names[id], size) for size, id in largest)
             self._measured_at_s = clock.monotonic_s()
 

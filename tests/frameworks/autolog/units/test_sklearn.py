@@ -43,6 +43,22 @@ def test_a_fit_records_parameters_and_the_score_of_its_training(trial: Any) -> N
     assert list(trial.reports) == [("training", 1)], "the score of the same data is there already"
 
 
+class Remote(Constant):
+    """An estimator with secrets among its parameters."""
+
+    def __init__(
+        self, password: str = "hidden", api_token: str = "hidden", value: int = 0
+    ) -> None:
+        super().__init__(value)
+        self.password = password
+        self.api_token = api_token
+
+
+def test_secrets_are_no_parameters(trial: Any) -> None:
+    Remote(value=1).fit(X, Y)
+    assert trial.params["Remote"] == {"value": 1}
+
+
 def test_a_score_of_other_data_is_a_validation_at_the_step_of_the_fit(trial: Any) -> None:
     model = LogisticRegression().fit(X, Y)
     first = model.score(HELD_OUT, Y[:6])

@@ -28,7 +28,7 @@ outcome = {}
 
 
 def stored():
-    """As rank 0 sees it: what it stores may be incomplete when others look."""
+    """The checkpoints that rank 0 lists: other ranks may list one that is not complete."""
     return set(ranks.broadcast(list(runs.checkpoints()) if ranks.rank == 0 else None))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from world import MICRO_BATCH, MICRO_BATCHES, Runs, SmallTrial, configuration, weights
+from world import MICRO_BATCH, MICRO_BATCHES, Runs, SmallTrial, configuration, data, weights
 
 from determined import pytorch
 from determined.pytorch import deepspeed as det_ds
@@ -182,6 +182,19 @@ def test_untrainable_trials_are_refused(
     with pytest.raises(error) as raised:
         runs.fit(runs.trial(kind))
     assert text in str(raised.value)
+
+
+def test_validation_data_for_no_whole_batch_are_refused_with_the_remedy(runs: Runs) -> None:
+    class TooFew(SmallTrial):
+        def __init__(self, context: Any) -> None:
+            context.disable_auto_grad_accumulation()
+            super().__init__(context)
+
+        def build_validation_data_loader(self) -> Any:
+            return pytorch.DataLoader(data(MICRO_BATCH), batch_size=MICRO_BATCH)
+
+    with pytest.raises(ValueError, match=r"no batch of 2 micro batches.*smaller batch_size"):
+        runs.fit(runs.trial(TooFew), max_length=pytorch.Batch(1))
 
 
 def test_a_context_refuses_other_engines_and_late_roles(runs: Runs) -> None:

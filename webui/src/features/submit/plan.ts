@@ -1,5 +1,5 @@
 /** What a search makes, by the master's own arithmetic. */
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { previewSearch, type PlannedRuns } from "@/data/experiments/submissions";
 import { plural } from "@/data/format/numbers";
@@ -13,7 +13,7 @@ export function useSearchPlan({ draft, problems }: Editing): readonly PlannedRun
     queryKey: ["preview-search", JSON.stringify([searcher, hyperparameters])],
     queryFn: ({ signal }) => previewSearch(draft.value, signal),
     enabled: problems.length === 0 && searcher !== undefined,
-    placeholderData: (old) => old,
+    placeholderData: keepPreviousData,
     retry: false,
     staleTime: Infinity,
   });

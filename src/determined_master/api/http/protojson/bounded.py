@@ -40,7 +40,7 @@ def check_bounds(message: Message, body: bytes) -> None:
 
     Args:
         message: as it was read.
-        body: what it was read from; of a short one little is looked at.
+        body: its bytes. A field that a body of this size cannot overfill is not checked.
 
     Raises:
         InvalidArgument: with the name of the field, its size, the bound and the remedy.
