@@ -132,7 +132,7 @@ check: $(STAMP)  ## format, lint, types, imports, oldest Python, sizes, fast tes
 test-fast: $(STAMP)
 	@$(PYTEST) -n 2 -m "not slow" tests/repo tests/domain
 
-lint: lint-types lint-imports lint-format lint-release  ## format, lint, types, imports, the oldest Python
+lint: lint-types lint-imports lint-format lint-release lint-titles  ## format, lint, types, imports, the oldest Python
 
 lint-types: $(STAMP)
 	@$(BIN)/mypy src bench
@@ -147,6 +147,9 @@ lint-format: $(STAMP)
 lint-release: $(STAMP)
 	@$(BIN)/python tools/oldest_python.py 3.9 src/determined examples
 	@$(BIN)/python tools/oldest_python.py 3.11 src/determined_master src/determined_agent src/determined_wire
+
+lint-titles:
+	@$(PYTHON) -m tools.suites titles
 
 bench: $(STAMP)  ## every figure, one JSON object a line
 	@$(BIN)/python -m bench

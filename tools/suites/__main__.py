@@ -4,6 +4,7 @@ python3 -m tools.suites list           what would run now, and why
 python3 -m tools.suites ci             run that (CI_ALL=1: everything)
 python3 -m tools.suites run NAME ...   run these
 python3 -m tools.suites reads NAME     files that the sources of a suite name, and its row not
+python3 -m tools.suites titles         what is wrong with the titles of commits that CI will see
 python3 -m tools.suites verify         write the suites that have passed here to .ci/verified
 """
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python3 -m tools.suites", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("action", choices=("list", "ci", "run", "reads", "verify"))
+    parser.add_argument("action", choices=("list", "ci", "run", "reads", "titles", "verify"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(arguments)
     table = read_table()
@@ -64,10 +65,7 @@ def main(arguments: Sequence[str]) -> int:
             _print_choices(_choices(table))
             return 0
         case "ci":
-            wrong_titles = title_faults(verified_commits().get("tests"))
-            for fault in wrong_titles:
-                print(f"ci: {fault}")
-            if wrong_titles:
+            if _print_wrong_titles():
                 return 1
             minutes = float(os.environ.get("CI_MINUTES") or DEFAULT_CI_MINUTES)
             return _run_chosen(table, _choices(table), minutes)
@@ -75,6 +73,8 @@ def main(arguments: Sequence[str]) -> int:
             return _run_chosen(table, [Choice(s, is_run=True, reason="named") for s in suites])
         case "reads":
             return _print_reads(table, suites)
+        case "titles":
+            return _print_wrong_titles()
         case _:
             return _verify(table)
 
@@ -82,6 +82,14 @@ def main(arguments: Sequence[str]) -> int:
 def _choices(table: Table) -> list[Choice]:
     changes = changes_by_suite(table, verified_commits())
     return choose(table, changes, is_all_run=bool(os.environ.get("CI_ALL")))
+
+
+def _print_wrong_titles() -> int:
+    """The exit status."""
+    wrong = title_faults(verified_commits().get("tests"))
+    for fault in wrong:
+        print(f"ci: {fault}")
+    return 1 if wrong else 0
 
 
 def _run_chosen(

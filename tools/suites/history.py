@@ -13,9 +13,10 @@ from tools.suites.table import ROOT
 MAX_TITLE = 65
 _PACKAGES = ("src", "tests", "webui", "bench", "tools", "deploy", "docs")
 _TITLE = re.compile(r"[A-Za-z0-9_./,-]+(?: [A-Za-z0-9_./,-]+){0,3}: (\S+)(?: .*)?")
-_NOT_IMPERATIVE = re.compile(r".+(?:ed|ing)")
-_VERBS = {"add", "bring", "embed", "feed", "need", "proceed", "shed", "speed", "string"}
-"""Imperatives that end like other forms."""
+_NOT_IMPERATIVE = re.compile(r".*[aeiouy].*(?:(?<!e)ed|ing)")
+"""A stem with a vowel and its ending: not shed, bring or string, and not seed or proceed."""
+_VERBS = {"embed"}
+"""Imperatives that end like other forms all the same."""
 
 
 def title_faults(commit: str | None, root: Path = ROOT) -> list[str]:
