@@ -19,13 +19,19 @@ from determined_master.services.access.passwords import Passwords
 from determined_master.services.access.users import Users
 from determined_master.services.cluster.user_storage import MAX_NAMED, StoredBytes, UserStorage
 from determined_master.store.cluster import user_storage as rows
-from determined_master.store.db import Address
+from determined_master.store.db import Address, Conn
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 KIB = 1024
 LINES = 400
 LINE = 2 * KIB
 FEW = 900 * KIB
+FILES_OF = {
+    "generic_tasks": "INSERT INTO generic_tasks (task_id, state, submitted, config, context)"
+    " VALUES ($1, 'ACTIVE', '{}', '{}', $2)",
+    "interactive_tasks": "INSERT INTO interactive_tasks (task_id, state, config, context)"
+    " VALUES ($1, 'RUNNING', '{}', $2)",
+}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -70,6 +76,10 @@ async def use(world: World, monkeypatch: pytest.MonkeyPatch, *bounds: Any) -> No
         monkeypatch.setattr(served, name, value)
 
 
+async def pages_of(conn: Conn, table: str) -> int:
+    return round((await conn.fetchrow(rows._SHAPE, table))["pages"])
+
+
 async def submitted(client: Client, kind: str) -> Any:
     paths: dict[str, tuple[str, dict[str, Any]]] = {
         "experiment": ("/api/v1/experiments", {"config": scene.CONFIG, "activate": False}),
@@ -86,12 +96,75 @@ async def test_the_bytes_of_each_user_are_those_of_their_rows(world: World) -> N
     assert sizes.get(1, 0) < LINE
 
 
+async def test_indexes_are_counted_as_postgresql_holds_them(world: World) -> None:
+    """Short rows: their indexes take about as much as they do."""
+    async with world.services[Users]._db.acquire() as conn:
+        before = (await rows.measure_users(conn))[2]
+        query = """
+            INSERT INTO run_columns (project_id, name, location, type)
+            SELECT 1, 'c' || i, 'HYPERPARAMETERS', 'NUMBER' FROM generate_series(1, 20000) i
+        """
+        await conn.execute(query)
+        query = """
+            INSERT INTO run_values (run_id, column_id, number)
+            SELECT $1, id, id FROM run_columns WHERE name LIKE 'c%'
+        """
+        await conn.execute(query, int(world.names["trial_id"]))
+        held = await conn.fetchval("SELECT pg_total_relation_size('run_values')")
+        table = await conn.fetchval("SELECT pg_table_size('run_values')")
+        counted = (await rows.measure_users(conn))[2] - before
+        await conn.execute("DELETE FROM run_values")
+        await conn.execute("DELETE FROM run_columns WHERE name LIKE 'c%'")
+    assert held > 1.5 * table
+    assert 0.8 * held < counted < 1.2 * held
+
+
+async def test_the_room_that_deleted_rows_leave_is_nobodys(world: World) -> None:
+    async with world.services[Users]._db.acquire() as conn:
+        before = (await rows.measure_users(conn))[2]
+        query = """
+            INSERT INTO log_values (task_id, field, value)
+            SELECT $1, 'agent_id', md5(i::text) FROM generate_series(1, 5000) i
+        """
+        await conn.execute(query, world.names["task_id"])
+        query = "DELETE FROM log_values WHERE value <> md5('1') AND field = 'agent_id'"
+        await conn.execute(query)
+        assert await conn.fetchval("SELECT pg_total_relation_size('log_values')") > 500 * KIB
+        assert abs((await rows.measure_users(conn))[2] - before) < KIB
+
+
+@pytest.mark.parametrize("table", ["generic_tasks", "interactive_tasks"])
+async def test_files_of_tasks_are_counted_for_the_first_user(world: World, table: str) -> None:
+    async with world.services[Users]._db.acquire() as conn:
+        before = await rows.measure_users(conn)
+        query = """
+            INSERT INTO model_definitions (digest, tgz)
+            SELECT sha256($1::text::bytea),
+                   (SELECT string_agg(sha256((i || $1)::bytea), '')
+                      FROM generate_series(1, 8192) i)
+            RETURNING digest
+        """
+        digest = await conn.fetchval(query, table)
+        for n, user in enumerate((2, 1)):
+            query = """
+                INSERT INTO tasks (id, type, job_id, user_id, started_at)
+                VALUES ($1, 'COMMAND', gen_random_uuid(), $2, now() + $3 * interval '1 s')
+            """
+            await conn.execute(query, f"{table}-{n}", user, n)
+            query = FILES_OF[table]
+            await conn.execute(query, f"{table}-{n}", digest)
+        after = await rows.measure_users(conn)
+        await conn.execute("DELETE FROM tasks WHERE id LIKE $1 || '%'", table)
+    assert 256 * KIB < after[2] - before[2] < 300 * KIB
+    assert after.get(1, 0) - before.get(1, 0) < 4 * KIB
+
+
 async def test_a_sample_of_a_large_table_stands_for_all_of_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.services[Users]._db.acquire() as conn:
         whole = (await rows.measure_users(conn))[2]
-        monkeypatch.setattr(rows, "SAMPLED_PAGES", await rows._count_pages(conn, "task_logs") // 2)
+        monkeypatch.setattr(rows, "SAMPLED_PAGES", await pages_of(conn, "task_logs") // 2)
         samples = [(await rows.measure_users(conn)).get(2, 0) for _ in range(20)]
     assert 0.7 * whole < sum(samples) / len(samples) < 1.3 * whole
     assert len(set(samples)) > 1, "not all of it was read"
