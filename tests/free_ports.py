@@ -21,7 +21,7 @@ def free_port() -> int:
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     share = _RANGE[worker % _SHARES :: _SHARES]
     family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-    for port in random.sample(share, 200):
+    for port in random.SystemRandom().sample(share, 200):
         if port in _given:
             continue
         with socket.socket(family) as probe:

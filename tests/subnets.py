@@ -53,7 +53,7 @@ def free_subnet(first: str) -> str:
     if shutil.which("ip") is not None:
         command = ["ip", "-o", "-4", "address"]
         told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    for number in random.sample(range(256), 256):
+    for number in random.SystemRandom().sample(range(256), 256):
         if f" {first}.{number}." not in told:
             return f"{first}.{number}"
     raise AssertionError(f"every network of {first} is taken")

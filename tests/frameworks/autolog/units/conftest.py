@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.seeded import seeds
 
 import determined as det
 from determined import core
 from determined._autolog import _session
+
+__all__ = ["seeds"]
 
 if find_spec("lightgbm") is None:
     collect_ignore_glob = ["test_*.py"]
