@@ -7,6 +7,7 @@ from determined.core._experimental import DummyExperimentalCoreContext, Experime
 from determined.core._init import init, make_dummy_context
 from determined.core._metrics import _MetricsContext
 from determined.core._modes import TensorboardMode
+from determined.core._off_cluster._dummy_train import DummyTrainContext
 from determined.core._off_cluster._heartbeat import _Heartbeat
 from determined.core._preempt import DummyPreemptContext, PreemptContext, PreemptMode
 from determined.core._profiler import DummyProfilerContext, ProfilerContext
@@ -19,7 +20,7 @@ from determined.core._searcher import (
     SearcherOperation,
     Unit,
 )
-from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
+from determined.core._train import EarlyExitReason, TrainContext
 
 __all__ = [
     "CheckpointContext",

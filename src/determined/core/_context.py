@@ -17,10 +17,11 @@ from determined.common.api import errors
 from determined.core import _thread_watch
 from determined.core._distributed import DistributedContext, DummyDistributedContext
 from determined.core._experimental import DummyExperimentalCoreContext, ExperimentalCoreContext
+from determined.core._off_cluster._dummy_train import DummyTrainContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext
 from determined.core._profiler import DummyProfilerContext, ProfilerContext
 from determined.core._searcher import SearcherContext, SearcherContextMissing
-from determined.core._train import DummyTrainContext, EarlyExitReason, TrainContext
+from determined.core._train import EarlyExitReason, TrainContext
 from determined.errors import InvalidHP
 
 if TYPE_CHECKING:

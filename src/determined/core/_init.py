@@ -16,6 +16,7 @@ from determined.core._distributed import DistributedContext, DummyDistributedCon
 from determined.core._experimental import ExperimentalCoreContext
 from determined.core._metrics import _MetricsContext
 from determined.core._modes import TensorboardMode, choice
+from determined.core._off_cluster._dummy_train import DummyTrainContext
 from determined.core._preempt import DummyPreemptContext, PreemptContext, PreemptMode
 from determined.core._profiler import ProfilerContext
 from determined.core._searcher import (
@@ -24,7 +25,7 @@ from determined.core._searcher import (
     length_of,
     units_of,
 )
-from determined.core._train import DummyTrainContext, TrainContext
+from determined.core._train import TrainContext
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession

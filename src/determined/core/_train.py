@@ -8,18 +8,25 @@ import os
 import pathlib
 import tempfile
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Union
 
 from determined._constants import run_dir
 from determined.common.api import errors
+from determined.core._arguments import (
+    check_arguments,
+    check_mapping,
+    check_progress,
+    check_status,
+    check_steps,
+)
 from determined.core._modes import TensorboardMode, choice
-from determined.core._off_cluster._tell import tell
 
 if TYPE_CHECKING:
     from determined.common.api._session import BaseSession
     from determined.core._distributed import DistributedContext
     from determined.core._metrics import _MetricsContext
+    from determined.media import Media
+    from determined.media._store import MediaStore
     from determined.tensorboard import BatchMetricWriter, TensorboardManager
 
 logger = logging.getLogger("determined.core")
@@ -70,20 +77,21 @@ class TrainContext:
         self._tensorboard_mode = tensorboard_mode
         self._tensorboard_manager = tensorboard_manager
         self._tbd_writer = tbd_writer
+        self._media: Optional[MediaStore] = None
         self._has_reported = False
         self._has_logged_rank = False
         self._progress_sent_at = -PROGRESS_EVERY_S
 
     def set_status(self, status: str) -> None:
         """Set a short status of the trial, such as `validating`. Raises TypeError."""
-        _check_status(status)
+        check_status(status)
         self._session.post(
             f"/api/v1/trials/{self._trial_id}/runner/metadata", json={"state": status}
         )
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """Replace the run's metadata; return the stored metadata. Raises TypeError."""
-        _check_mapping("metadata", metadata)
+        check_mapping("metadata", metadata)
         return self._run_metadata(
             self._session.post(
                 f"/api/v1/runs/{self._trial_id}/metadata",
@@ -124,7 +132,7 @@ class TrainContext:
             RuntimeError: a value is None.
             TypeError, BadRequestException: as `report_training_metrics`.
         """
-        _check_arguments(steps_completed, metrics)
+        check_arguments(steps_completed, metrics)
         kept = {}
         for name, value in metrics.items():
             if value is None:
@@ -147,6 +155,40 @@ class TrainContext:
             self.report_validation_metrics(steps_completed, metrics)
         elif group != "training" or self._is_mine():
             self._report(group, steps_completed, metrics)
+
+    def report_media(
+        self,
+        steps_completed: int,
+        media: Mapping[str, Union[Media, str]],
+        group: str = "training",
+    ) -> None:
+        """Report images, tables, histograms, audio and texts, which the trial's page shows.
+
+        They are stored below the trial's TensorBoard files in its checkpoint storage, and deleted
+        with these. The same group, name and steps replace a value. The chief reports; calls on
+        other ranks have no effect. At most `determined.media.MAX_FILES` values and
+        `MAX_TOTAL_BYTES` of one attempt are stored; a warning says when more are left out.
+
+        Args:
+            steps_completed: batches (or other steps) completed so far.
+            media: values of `determined.media` by name; text stands for `Text`.
+            group: as in `report_metrics`.
+
+        Raises:
+            TypeError: an argument or a value cannot be reported.
+            ValueError: a name or a value is too large or invalid; the text says which.
+            OSError: the local copy cannot be written.
+        """
+        if not self._is_mine() or self._tensorboard_manager is None:
+            return
+        from determined.media import _store
+
+        steps = check_steps(steps_completed)
+        contents = _store.encoded(steps, media, group)
+        if self._media is None:
+            self._media = _store.MediaStore(self._tensorboard_manager.base_path)
+        if self._media.write(steps, contents, group):
+            self._tensorboard_manager.sync(_store.is_media)
 
     def get_tensorboard_path(self) -> pathlib.Path:
         """The directory whose files are uploaded for TensorBoard."""
@@ -196,7 +238,7 @@ class TrainContext:
         Raises:
             ValueError: `progress` is not from 0 to 1.
         """
-        _check_progress(progress)
+        check_progress(progress)
         if self._distributed.rank == 0:
             self._session.post(
                 f"/api/v1/trials/{self._trial_id}/progress",
@@ -254,7 +296,7 @@ class TrainContext:
         metrics: Dict[str, Any],
         batch_metrics: Optional[List[Dict[str, Any]]] = None,
     ) -> None:
-        steps = _check_arguments(steps_completed, metrics)
+        steps = check_arguments(steps_completed, metrics)
         self._metrics.report(group, steps, metrics, batch_metrics)
         logger.info("%s metrics at step %s: %s", group, steps, metrics)
         if not self._has_reported:
@@ -272,114 +314,6 @@ class TrainContext:
 
     def _run_metadata(self, answer: Any) -> Optional[Dict[str, Any]]:
         return (answer.json() or {}).get("metadata")
-
-
-def _check_progress(progress: Any) -> None:
-    if isinstance(progress, (str, bytes)) or not 0 <= progress <= 1:
-        raise ValueError(f"progress must be a number from 0 to 1, got {progress!r}")
-
-
-def _check_arguments(steps_completed: Any, metrics: Any) -> int:
-    """Check the arguments of a report; return the steps as an integer.
-
-    A NumPy integer, a tensor of one element, a whole float and text of a number are taken, too.
-
-    Raises:
-        TypeError: one of them is of another kind; the text names it.
-    """
-    try:
-        steps = int(steps_completed)
-        is_whole = isinstance(steps_completed, (str, bytes)) or steps == steps_completed
-    except (TypeError, ValueError, OverflowError):
-        is_whole = False
-    if not is_whole:
-        raise TypeError(f"steps_completed must be a whole number, got {steps_completed!r}")
-    _check_mapping("metrics", metrics)
-    return steps
-
-
-def _check_mapping(name: str, value: Any) -> None:
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{name} must be a dict of values by name, such as {{'loss': 0.5}}, "
-            f"got {type(value).__name__}: {value!r:.100}"
-        )
-
-
-def _check_status(status: Any) -> None:
-    if not isinstance(status, str):
-        raise TypeError(f"status must be text, got {status!r}")
-
-
-class DummyTrainContext(TrainContext):
-    """Logs or prints reports; used off the cluster."""
-
-    def __init__(self, tensorboard_path: Optional[pathlib.Path] = None) -> None:
-        self._tbd_directory = tensorboard_path
-        self._has_reported = False
-
-    def set_status(self, status: str) -> None:
-        """Log the status."""
-        _check_status(status)
-        tell("status: %s", status)
-
-    def set_metadata(self, metadata: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-        """Log the metadata."""
-        _check_mapping("metadata", metadata)
-        tell("metadata: %s", metadata)
-        return metadata
-
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
-        """Return None."""
-        return None
-
-    def _end_event_file(self) -> None:
-        pass
-
-    def _is_mine(self) -> bool:
-        return True
-
-    def _report(
-        self,
-        group: str,
-        steps_completed: int,
-        metrics: Dict[str, Any],
-        batch_metrics: Optional[List[Dict[str, Any]]] = None,
-    ) -> None:
-        from determined.core._metrics import check_group, plain_metrics
-
-        check_group(group)
-        steps = _check_arguments(steps_completed, metrics)
-        tell("%s metrics at step %s: %s", group, steps, plain_metrics(metrics))
-
-    def upload_tensorboard_files(
-        self,
-        selector: Selector = lambda _: True,
-        mangler: Mangler = lambda p, __: p,
-    ) -> None:
-        """Do nothing."""
-
-    def report_early_exit(self, reason: EarlyExitReason) -> None:
-        """Log the reason."""
-        tell("early exit: %s", choice(EarlyExitReason, reason, "reason").value)
-
-    def report_progress(self, progress: float) -> None:
-        """Log the progress."""
-        _check_progress(progress)
-        tell("progress: %.0f %%", progress * 100)
-
-    def _try_report_progress(self, progress: float) -> None:
-        self.report_progress(progress)
-
-    def get_experiment_best_validation(self) -> Optional[float]:
-        """Return None: there is no experiment."""
-        return None
-
-    def get_tensorboard_path(self) -> pathlib.Path:
-        """A temporary directory, created by the first call."""
-        if self._tbd_directory is None:
-            self._tbd_directory = pathlib.Path(tempfile.mkdtemp(prefix="tensorboard-"))
-        return self._tbd_directory
 
 
 def _write_marker() -> None:
