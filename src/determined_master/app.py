@@ -80,6 +80,7 @@ class App:
         """Wait for the threads that serve requests, and end the connections of searches."""
         self._api.close()
         self._parts.updates.live.stop()
+        self._parts.checkpoints.media.close()
         self._parts.checkpoints.files.close()
         self._searches.close()
 

@@ -31,6 +31,9 @@ NAMES = {
     "model_version_num": "1",
     "page*": "tutorial",
     "external_trial_id": "x",
+    "media_group": "training",
+    "media_name": "x",
+    "media_file": "000000000001.text.txt",
     "path*": "x",
     "path**": "x",
 }

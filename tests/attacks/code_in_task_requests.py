@@ -123,6 +123,7 @@ def _uses(victim: Victim) -> list[tuple[str, str, Any]]:
         ("GET", f"/api/v1/tasks/{victim.task}/context_directory", None),
         ("GET", f"/api/ui/v1/experiments/{victim.experiment}/story", None),
         ("GET", f"/api/ui/v1/trials/{victim.trial}/story", None),
+        ("GET", f"/api/ui/v1/trials/{victim.trial}/media", None),
         ("POST", f"{experiment}/pause", {}),
         ("POST", f"{experiment}/cancel", {}),
         ("POST", f"{experiment}/kill", {}),

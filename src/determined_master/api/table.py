@@ -66,6 +66,7 @@ from determined_master.api.ui import events as ui_events
 from determined_master.api.ui import generic_tasks as ui_generic_tasks
 from determined_master.api.ui import importance as ui_importance
 from determined_master.api.ui import jobs as ui_jobs
+from determined_master.api.ui import media as ui_media
 from determined_master.api.ui import overview as ui_overview
 from determined_master.api.ui import registrations as ui_registrations
 from determined_master.api.ui import rules as ui_rules
@@ -152,6 +153,7 @@ MODULES = (
     ui_boards,
     ui_stories,
     ui_attempts,
+    ui_media,
     ui_registrations,
     ui_agent_history,
     ui_importance,

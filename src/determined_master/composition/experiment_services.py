@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from determined_master.backends.buckets.object_storage import ObjectStorage
 from determined_master.services.checkpoints.files import CheckpointFiles
+from determined_master.services.checkpoints.media import TrialMedia
 from determined_master.services.checkpoints.service import Checkpoints
 from determined_master.services.configs.defaults import storage_access
 from determined_master.services.experiments.bulk import ExperimentBulk
@@ -90,7 +91,9 @@ class CheckpointServices:
     def __init__(self, base: CoreServices, work: TaskServices) -> None:
         access = storage_access(base.settings, work.layers)
         self.checkpoints = Checkpoints(base.db, base.news)
-        self.files = CheckpointFiles(base.db, self.checkpoints, ObjectStorage(access), access)
+        buckets = ObjectStorage(access)
+        self.files = CheckpointFiles(base.db, self.checkpoints, buckets, access)
+        self.media = TrialMedia(base.db, base.cluster.cluster_id, buckets, access)
         self.gc = work.checkpoint_gc
         self.models = Models(base.db)
         self.versions = ModelVersions(base.db)

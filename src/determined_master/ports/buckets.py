@@ -18,11 +18,19 @@ class Buckets(Protocol):
     def close(self) -> None:
         """End its connections."""
 
-    def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
-        """Sizes in bytes of the objects below a path, by the rest of their paths."""
+    def sizes_below(
+        self, config: Mapping[str, Any], path: str, most: int | None = None
+    ) -> dict[str, int]:
+        """Sizes in bytes of the objects below a path, by the rest of their paths.
 
-    def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
-        """The object at a path, if there is one."""
+        Args:
+            most: objects that are listed; None for all.
+        """
+
+    def content(
+        self, config: Mapping[str, Any], path: str, most_bytes: int | None = None
+    ) -> bytes | None:
+        """The object at a path, if there is one; its first `most_bytes`, or all of it."""
 
     def pieces(self, config: Mapping[str, Any], path: str) -> Iterator[bytes]:
         """The object at a path, piece by piece."""

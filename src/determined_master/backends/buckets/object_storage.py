@@ -6,11 +6,12 @@ Every call blocks, so it must run in a thread.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -47,8 +48,15 @@ class ObjectStorage:
         """End the connections to endpoints that users named."""
         self._guard.close()
 
-    def sizes_below(self, config: Mapping[str, Any], path: str) -> dict[str, int]:
+    def sizes_below(
+        self, config: Mapping[str, Any], path: str, most: int | None = None
+    ) -> dict[str, int]:
         """Sizes in bytes of the objects below a path, by the rest of their paths.
+
+        Args:
+            config: the configuration of checkpoint storage.
+            path: the common part of their paths.
+            most: objects that are listed; None for all.
 
         Raises:
             FailedPrecondition: the admin does not allow it.
@@ -60,20 +68,28 @@ class ObjectStorage:
         with _named(target, f"listing {prefix}"):
             import obstore
 
+            items = (item for page in obstore.list(store, prefix) for item in page)
             return {
                 item["path"][len(prefix) + 1 :]: item["size"]
-                for page in obstore.list(store, prefix)
-                for item in page
+                for item in itertools.islice(items, most)
             }
 
-    def content(self, config: Mapping[str, Any], path: str) -> bytes | None:
-        """The object at a path, if there is one; errors as `sizes_below`."""
+    def content(
+        self, config: Mapping[str, Any], path: str, most_bytes: int | None = None
+    ) -> bytes | None:
+        """The object at a path, if there is one; its first `most_bytes`, or all of it.
+
+        Errors as `sizes_below`.
+        """
         target, store = self._open(config)
         with _named(target, f"reading {target.key(path)}"):
             import obstore
 
             try:
-                return bytes(obstore.get(store, target.key(path)).bytes())
+                found = obstore.get(store, target.key(path))
+                if most_bytes is not None and found.meta["size"] > most_bytes:
+                    return _first(found.stream(PIECE_BYTES), most_bytes)
+                return bytes(found.bytes())
             except FileNotFoundError:
                 return None
 
@@ -111,6 +127,15 @@ class ObjectStorage:
         makers: dict[str, Any] = {"s3": S3Store, "gcs": GCSStore, "azure": AzureStore}
         with _named(target, "opening it"):
             return target, makers[target.kind](target.name, **options)
+
+
+def _first(pieces: Iterable[Any], size: int) -> bytes:
+    content = bytearray()
+    for piece in pieces:
+        content += piece
+        if len(content) >= size:
+            break
+    return bytes(content[:size])
 
 
 def _check_public(target: ObjectTarget) -> None:

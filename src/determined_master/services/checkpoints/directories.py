@@ -106,6 +106,28 @@ class StorageTree(msgspec.Struct, frozen=True):
         finally:
             os.close(top)
 
+    def files(self, most: int) -> tuple[list[str], bool]:
+        """Paths of regular files below, in no order, and whether there may be more.
+
+        Links are left out.
+
+        Args:
+            most: directories and files that are looked at: users make as many as they like.
+        """
+        paths: list[str] = []
+        top = self.open()
+        try:
+            for folder, folders, names, fd in os.fwalk(".", dir_fd=top):
+                for name in names[:most]:
+                    if S_ISREG(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                        paths.append(os.path.normpath(f"{folder}/{name}"))
+                most -= len(folders) + len(names)
+                if most < 0:
+                    return paths, True
+        finally:
+            os.close(top)
+        return paths, False
+
     def content(self, member: ArchiveMember) -> Iterator[bytes]:
         """Exactly as many bytes as the member was said to have.
 

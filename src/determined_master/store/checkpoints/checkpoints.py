@@ -256,6 +256,29 @@ async def find_storage(conn: Conn, storage_id: int) -> dict[str, Any] | None:
     return storage
 
 
+class TrialStorage(msgspec.Struct, frozen=True):
+    """The storage of a trial's latest run, or that of its experiment's configuration."""
+
+    experiment_id: int
+    storage: dict[str, Any]
+
+
+async def find_trial_storage(conn: Conn, trial_id: int) -> TrialStorage | None:
+    """Where a trial stores; None if there is no such trial."""
+    query = """
+        SELECT t.experiment_id,
+               coalesce((SELECT s.config
+                           FROM trial_storages own JOIN storage_backends s ON s.id = own.storage_id
+                          WHERE own.trial_id = t.id
+                          ORDER BY own.storage_id DESC LIMIT 1),
+                        e.config -> 'checkpoint_storage', '{}') AS storage
+          FROM trials t JOIN experiments e ON e.id = t.experiment_id
+         WHERE t.id = $1
+    """
+    row = await conn.fetchrow(query, trial_id)
+    return None if row is None else TrialStorage(**row)
+
+
 async def _count(conn: Conn, new: NewCheckpoint, size: int) -> None:
     trial = """
         UPDATE trials SET checkpoint_count = checkpoint_count + 1,
