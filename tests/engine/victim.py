@@ -1,9 +1,10 @@
 """A process to be killed: posts a fixed list of events, each under its own cause, and ends.
 
-    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS MAX
+    python -m tests.engine.victim HOST PASSWORD DATABASE LEDGER AGGREGATES EVENTS MAX PAUSE_S
 
 After each answer it writes the cause to the ledger, as a client that saw the answer would know.
 When MAX answers were new it posts nothing more and waits to be killed; 0 stands for no bound.
+Each batch of an aggregate's events is followed by a pause of PAUSE_S.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tests.engine.conftest import make_engine
 from tests.engine.toy import TALLY
 
 from determined_master.engine import Outcome
+from determined_master.engine.applying.pauses import Pauses
 from determined_master.store.db import Address, open_database
 
 
@@ -42,7 +44,8 @@ async def post_events(engine, id: str, events: int, ledger, allowance: Allowance
 
 
 async def main() -> None:
-    host, password, database, path, aggregates, events, most = sys.argv[1:]
+    host, password, database, path, aggregates, events, most, pause_s = sys.argv[1:]
+    Pauses.after = lambda *_: float(pause_s)  # type: ignore[method-assign]
     allowance = Allowance(int(most))
     address = Address(host, 5432, "determined", password, database)
     pool = await open_database(address, min_size=1, max_size=5)

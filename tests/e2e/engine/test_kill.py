@@ -42,10 +42,13 @@ async def assert_complete(pool: Database, ledger: set[str]) -> None:
     assert await pool.fetchval("SELECT count(*) FROM timers") == 0
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("seed", "pause_s"), [*((seed, 0.0) for seed in range(5)), (5, 0.02), (6, 0.02)]
+)
 async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
-    database: Address, toy_pool: Database, tmp_path: Path, seed: int
+    database: Address, toy_pool: Database, tmp_path: Path, seed: int, pause_s: float
 ) -> None:
+    """Also one that dies while its works pause for each other."""
     ledger = tmp_path / "ledger"
     arguments = [
         *(sys.executable, "-m", "tests.engine.victim"),
@@ -56,7 +59,9 @@ async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
     chance = random.Random(seed)
     ends = []
     for _ in range(KILLS):
-        victim = await asyncio.create_subprocess_exec(*arguments, str(MAX_STARTED), env=env)
+        victim = await asyncio.create_subprocess_exec(
+            *arguments, str(MAX_STARTED), str(pause_s), env=env
+        )
         try:
             # Once it has posted, so that the kill falls into its work and not into its start.
             await _wait_for_news(toy_pool, victim, chance.randrange(1, 80))
@@ -65,7 +70,7 @@ async def test_a_master_killed_at_any_instant_is_resumed_without_loss(
                 victim.kill()
             ends.append(await victim.wait())
     assert ends == [-signal.SIGKILL] * KILLS
-    last = await asyncio.create_subprocess_exec(*arguments, "0", env=env)
+    last = await asyncio.create_subprocess_exec(*arguments, "0", str(pause_s), env=env)
     assert await last.wait() == 0
     await assert_complete(toy_pool, set(ledger.read_text().splitlines()))
 
