@@ -9,6 +9,13 @@ import pytest
 from tests.api import cases_experiments as scene
 from tests.api.hidden import EDITOR, MARK, VIEWER, give, ok, take
 from tests.api.samples import World
+from tests.domain.builders import T0, agent, pending
+
+from determined_master.domain.schedule.plan import Behind, Full, Plan
+from determined_master.domain.schedule.view import PoolView
+from determined_master.pools.live import LiveAllocations
+from determined_master.pools.loop import PoolDecision
+from determined_master.services.queue.job_why import JobWhy
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -68,6 +75,49 @@ async def test_an_empty_id_changes_no_hidden_job(hidden: World) -> None:
         answer = await user("POST", LISTS[0], {"updates": [update]})
         assert answer.status in (400, 404), answer.body
     assert (await user("GET", f"{LISTS[0]}//why")).status == 404
+    await take(hidden, EDITOR, 1)
+
+
+async def live_of(world: World, task_id: str) -> Any:
+    """The one allocation of a task, once it waits."""
+    live = world.services[LiveAllocations]
+
+    async def allocations() -> Any:
+        return live.of_task(task_id)
+
+    await scene.until_true(allocations, bool, [])
+    [one] = live.of_task(task_id)
+    return one
+
+
+async def test_the_reason_of_a_wait_names_no_hidden_request(
+    hidden: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's task waits behind one of another user, in a workspace that the user never sees."""
+    user, workspace = hidden.clients["user"], int(hidden.names["workspace"])
+    await give(hidden, EDITOR, 1)
+    body = {"config": "entrypoint: [x]\n", "projectId": 1}
+    own_task = (await ok(user, "POST", "/api/v1/generic-tasks", body))["taskId"]
+    own = await live_of(hidden, own_task)
+    other = await live_of(hidden, hidden.names["generic"])
+    requests = (pending(other.id, slots=8, priority=1), pending(own.id, slots=4))
+    view = PoolView("default", (agent("a1"),), requests, now=T0)
+    plan = Plan(waits=(Full(other.id), Behind(own.id, other.id)))
+    decision = PoolDecision(view, plan)
+    job_why = hidden.services[JobWhy]
+    monkeypatch.setattr(job_why, "_decision", lambda pool: decision)
+    path = f"{LISTS[0]}/{own_task}/why"
+    shown = await ok(user, "GET", path)
+    assert "behind more urgent requests" in shown["text"]
+    for id in (other.id, other.request.task_id, other.request.job_id):
+        assert id not in json.dumps(shown)
+    assert other.id not in str(await job_why.explain(decision, own.id)), "it goes to the log"
+    assert (
+        f"of which {other.id} is next" in (await ok(hidden.clients["admin"], "GET", path))["text"]
+    )
+    await give(hidden, VIEWER, workspace)
+    assert f"of which {other.id} is next" in (await ok(user, "GET", path))["text"]
+    await take(hidden, VIEWER, workspace)
     await take(hidden, EDITOR, 1)
 
 

@@ -140,6 +140,8 @@ def test_tasks_that_a_reader_may_not_see_have_no_ids() -> None:
         decided_at=T0,
         code="room",
         reason="4 slots are not free",
+        reason_without_ids="4 slots are not free",
+        behind="",
         needs_slots=4,
         is_single_node=True,
         waits_since=T0,

@@ -46,6 +46,11 @@ def reason_without_ids(view: PoolView, request: RequestView, wait: Wait) -> str:
     return reason(view, request, replace(wait, behind="") if isinstance(wait, Behind) else wait)
 
 
+def named_request(wait: Wait) -> str:
+    """The allocation of another request that the sentence names; empty for none."""
+    return wait.behind if isinstance(wait, Behind) else ""
+
+
 def _with_nodes(text: str, request: RequestView) -> str:
     """The text with what excludes nodes for the request."""
     return f"{text}; {request.unfit}" if request.unfit else text

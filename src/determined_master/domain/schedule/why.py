@@ -72,6 +72,10 @@ class Why(msgspec.Struct, frozen=True):
     decided_at: datetime
     code: str
     reason: str
+    """It may name another request: `behind`."""
+    reason_without_ids: str
+    behind: str
+    """The allocation that `reason` names; empty for none."""
     needs_slots: int
     is_single_node: bool
     waits_since: datetime
@@ -125,6 +129,8 @@ def explain(
         decided_at=view.now,
         code=wait.code,
         reason=reasons.reason(view, request, wait),
+        reason_without_ids=reasons.reason_without_ids(view, request, wait),
+        behind=reasons.named_request(wait),
         needs_slots=request.slots,
         is_single_node=request.is_single_node,
         waits_since=request.requested_at,

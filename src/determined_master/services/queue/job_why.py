@@ -195,7 +195,7 @@ class JobWhy:
     async def _workspaces(self, why: Why) -> dict[str, int]:
         """The workspaces of all allocations that an explanation names."""
         ids = {why.allocation_id, *(a.allocation_id for a in why.ahead)}
-        ids |= {n.allocation_id for n in why.next}
+        ids |= {n.allocation_id for n in why.next} | ({why.behind} if why.behind else set())
         async with self._db.acquire() as conn:
             return await find_workspaces(conn, "allocation", sorted(ids))
 
@@ -325,10 +325,16 @@ def sentence(why: Why, holders: Holders) -> str:
 
 
 def named(why: Why, seen: Collection[str]) -> Why:
-    """The same with the ids of these allocations only; the places and slots of all stay."""
+    """The same with the ids of these allocations only; the places and slots of all stay.
+
+    The sentence of the reason names no other either.
+    """
     replace = msgspec.structs.replace
+    is_seen = not why.behind or why.behind in seen
     return replace(
         why,
+        reason=why.reason if is_seen else why.reason_without_ids,
+        behind=why.behind if is_seen else "",
         ahead=tuple(
             a if a.allocation_id in seen else replace(a, allocation_id="", job_id="")
             for a in why.ahead
