@@ -5,19 +5,48 @@ It follows `determined_wire/masking.py`, which the client cannot import; a test 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Mapping
 
 MASK = "********"
 _STORAGE_SECRETS = ("access_key", "secret_key", "connection_string", "credential")
 _REGISTRY_SECRETS = ("password", "identitytoken", "registrytoken", "auth")
-_WORDS = ("password", "secret", "token", "private_key", "access_key", "credential")
+_PARTS = (
+    *("password", "passwd", "passphrase", "passcode", "secret", "credential"),
+    *("apikey", "accesskey", "privatekey", "signingkey", "accountkey", "encryptionkey"),
+    *("connectionstring", "identitytoken", "registrytoken"),
+)
+"""A name is secret if it has one of these, written with or without separators."""
+_WORDS = frozenset(("pwd", "bearer", "authorization"))
+_TEXT_TOKENS = frozenset(("bos", "cls", "eos", "image", "mask", "pad", "sep", "stop", "unk"))
+"""Tokens of a vocabulary: `pad_token` is a text of a model, and no secret."""
+_PASSWORD = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@|\b(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*[^;\s]", re.I
+)
 
 
 def is_secret(name: str) -> bool:
-    """Whether a text under this name is a secret; the name of a file that holds one is none."""
-    has_word = any(word in name.lower() for word in _WORDS)
-    is_file = name.endswith("_file")
-    return name in (*_STORAGE_SECRETS, *_REGISTRY_SECRETS) or (has_word and not is_file)
+    """Whether a text under this name is a secret.
+
+    A name is read as words, however they are written: `api_key`, `api-key`, `apiKey`. A token is
+    one if its name ends with that word, so `max_tokens` and `tokenizer` are none. The name of a
+    file that holds a secret is none.
+    """
+    words = re.findall(r"[a-z0-9]+", re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower())
+    if not words or words[-1] == "file":
+        return False
+    whole = "".join(words)
+    is_token = words[-1].endswith("token") and not _TEXT_TOKENS.intersection(words[-2:-1])
+    return is_token or whole == "auth" or not _WORDS.isdisjoint(words) or _has_part(whole)
+
+
+def has_password(text: str) -> bool:
+    """Whether a text is an address or a connection string with a password."""
+    return _PASSWORD.search(text) is not None
+
+
+def _has_part(whole: str) -> bool:
+    return any(part in whole for part in _PARTS)
 
 
 def mask_checkpoint_storage(d: Mapping[str, Any]) -> Dict[str, Any]:

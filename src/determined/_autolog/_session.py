@@ -188,7 +188,9 @@ def switch(frameworks: FrozenSet[str], has_training_score: bool) -> None:
 
 def _is_secret(path: str, value: Any) -> bool:
     """Whether a parameter is left out: all who see the trial see its metadata."""
-    return isinstance(value, str) and any(map(_masking.is_secret, path.split(".")))
+    if not isinstance(value, str):
+        return False
+    return _masking.has_password(value) or any(map(_masking.is_secret, path.split(".")))
 
 
 def _simple(value: Any) -> Any:
