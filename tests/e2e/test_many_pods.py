@@ -178,6 +178,7 @@ def _kill_among_running_pods(tasks: Tasks) -> None:
     tasks.start("late")
     # Once the new one runs too, the new master follows the cluster.
     until(lambda: tasks.states() == {"STATE_RUNNING"}, pods.limit_s, "running commands")
+    tasks.wait_for("run", of="late")  # until then its pod needs the master, for its files
     now = running_pods(pods)
     assert before.items() <= now.items()
     assert len(now) == len(before) + 1
