@@ -145,7 +145,7 @@ lint-format: $(STAMP)
 	@$(BIN)/ruff check src tests tools bench examples
 
 lint-release: $(STAMP)
-	@$(BIN)/python tools/oldest_python.py 3.9 src/determined examples
+	@$(BIN)/python tools/oldest_python.py 3.9 src/determined src/determined_deploy examples
 	@$(BIN)/python tools/oldest_python.py 3.11 src/determined_master src/determined_agent src/determined_wire
 
 lint-titles:

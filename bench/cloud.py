@@ -17,7 +17,7 @@ from tests import wheelhouses
 from tests.backends.cloud.ec2_server import ACCOUNT_VARIABLES, IMAGE, Ec2Server, running_ec2
 from tests.e2e.cluster import Cluster, Way
 
-from determined.cli.deploy.cloud.wheel import AGENT_EXTRAS
+from determined_deploy.cloud.wheel import AGENT_EXTRAS
 
 POOL = "default"
 INSTANCE_TYPE = "g4dn.xlarge"

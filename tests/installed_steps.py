@@ -33,7 +33,13 @@ def run(*command: str, status: int = 0) -> str:
 
 def texts() -> Iterator[str]:
     """Everything that tells users to install something: pages and sources of the wheel."""
-    for package in ("determined", "determined_master", "determined_agent", "determined_wire"):
+    for package in (
+        "determined",
+        "determined_master",
+        "determined_agent",
+        "determined_wire",
+        "determined_deploy",
+    ):
         spec = util.find_spec(package)
         assert spec is not None
         (place,) = spec.submodule_search_locations or ()

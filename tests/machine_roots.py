@@ -15,7 +15,7 @@ from tests.booted_machine import CannotBoot, missing
 from tests.deploy.installed import install
 from tests.kept_trees import packed_tree
 
-from determined.cli.deploy.cloud.wheel import build_wheel
+from determined_deploy.cloud.wheel import build_wheel
 
 BUILD = Path(__file__).parents[1] / "deploy" / "images" / "build"
 _PACKAGES = "systemd,systemd-sysv,dbus,ca-certificates,curl,python3,python3-venv"

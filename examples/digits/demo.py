@@ -18,8 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from determined.cli.deploy.local import layout, running_master, task_account
 from determined.experimental import client
+from determined_deploy.local import layout, running_master, task_account
 
 HERE = Path(__file__).parent
 CLUSTER = os.environ.get("DEMO_CLUSTER", "demo")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from determined_wire.release import DISTRIBUTION
 
 AGENT = ("determined", "determined_wire", "determined_agent")
-EVERYTHING = (*AGENT, "determined_master")
+EVERYTHING = (*AGENT, "determined_master", "determined_deploy")
 _COMMANDS = {
     "det": "determined.cli.main:main",
     "determined-agent": "determined_agent.main:main",
@@ -31,10 +31,8 @@ _COMMANDS = {
 }
 FROM_CHECKOUT = {
     "determined_master": {"documentation": "docs"},
-    "determined": {
-        "cli/deploy/kubernetes/chart": "deploy/helm/determined",
-        "cli/example_files": "examples",
-    },
+    "determined": {"cli/example_files": "examples"},
+    "determined_deploy": {"kubernetes/chart": "deploy/helm/determined"},
 }
 """Where files of a package lie in a checkout, of which an editable installation is.
 

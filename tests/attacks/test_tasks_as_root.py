@@ -11,12 +11,12 @@ import pytest
 from tests.agent_link import spec
 from tests.contracts.runtime_contract import RuntimeDriver
 
-from determined.cli.deploy.local import task_account
 from determined_agent.container.environment import HostEnvironment
 from determined_agent.runtimes.base import LaunchFailed
 from determined_agent.runtimes.process.accounts import TaskAccounts
 from determined_agent.runtimes.process.runtime import ProcessRuntime
 from determined_agent.settings.options import Settings
+from determined_deploy.local import task_account
 from determined_wire.agent_link import TaskUser
 
 pytestmark = pytest.mark.slow

@@ -29,7 +29,7 @@ from tests.e2e.cluster_api import PASSWORD, ClusterApi, until
 from tests.e2e.taken_back import MODEL, config, has_begun
 from tests.metadata_service import MetadataService, metadata_service
 
-from determined.cli.deploy.aws.resources.master_config import TEMPLATE
+from determined_deploy.aws.resources.master_config import TEMPLATE
 
 pytestmark = [
     pytest.mark.e2e,

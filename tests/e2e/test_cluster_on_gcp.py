@@ -33,7 +33,7 @@ from tests.e2e.taken_back import MODEL, checkpoints, config, has_begun
 from tests.metadata_service import MetadataService, metadata_service
 from tests.object_server import ObjectServer, object_server
 
-from determined.cli.deploy.gcp.resources.master_config import TEMPLATE
+from determined_deploy.gcp.resources.master_config import TEMPLATE
 
 pytestmark = [
     pytest.mark.e2e,

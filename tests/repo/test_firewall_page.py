@@ -11,9 +11,9 @@ from msgspec import structs
 from tests.certificates import Authority
 from tests.master_settings import read
 
-from determined.cli.deploy.aws.resources import network
-from determined.cli.deploy.cloud.options import services_port
 from determined_agent.settings.options import Settings as AgentSettings
+from determined_deploy.aws.resources import network
+from determined_deploy.cloud.options import services_port
 from determined_master.domain.task.gang_ports import TRIAL_PORTS
 from determined_master.domain.task.kinds import TASK_KINDS
 from determined_master.domain.task.spec import RENDEZVOUS_PORT

@@ -24,8 +24,8 @@ MAY_NAME_THE_OTHER = {
     "docs/deploy-kubernetes.md": "the difference of the chart",
     "deploy/helm/determined/templates/NOTES.txt": "values of 0.38.1 may have it",
     "src/determined_wire/images.py": "stored configurations have it",
-    "src/determined/cli/deploy/commands.py": "the default of an option that has no effect",
-    "src/determined/cli/deploy/local/start.py": "the same",
+    "src/determined_deploy/commands.py": "the default of an option that has no effect",
+    "src/determined_deploy/local/start.py": "the same",
 }
 
 

@@ -10,7 +10,7 @@ from tools.oldest_python import check
 
 ROOT = Path(__file__).parents[2]
 RELEASES = {
-    "3.9": ["src/determined", "examples"],
+    "3.9": ["src/determined", "src/determined_deploy", "examples"],
     "3.11": ["src/determined_master", "src/determined_agent", "src/determined_wire"],
 }
 

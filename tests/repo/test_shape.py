@@ -14,7 +14,13 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HOUSES = ("determined", "determined_wire", "determined_master", "determined_agent")
+HOUSES = (
+    "determined",
+    "determined_wire",
+    "determined_master",
+    "determined_agent",
+    "determined_deploy",
+)
 GENERATED_MARK = "do not edit"
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "manager.py", "misc.py"}
 MAX_MODULE_LINES = 400

@@ -66,10 +66,23 @@ MAX_PARTICIPLES = {
     "determined_agent": 0,
     "determined_wire": 0,
     "determined/cli": 0,
+    "determined_deploy": 0,
 }
 """Names by a participle alone that are not renamed yet, by tree. These only shrink."""
-PLAIN_SOURCES = ("determined_master", "determined_agent", "determined_wire", "determined")
-HOUSES = ("determined_master", "determined_agent", "determined_wire", "determined/cli")
+PLAIN_SOURCES = (
+    "determined_master",
+    "determined_agent",
+    "determined_wire",
+    "determined",
+    "determined_deploy",
+)
+HOUSES = (
+    "determined_master",
+    "determined_agent",
+    "determined_wire",
+    "determined/cli",
+    "determined_deploy",
+)
 PLAIN_PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "examples/**/*.md")
 
 

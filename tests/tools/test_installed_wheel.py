@@ -15,7 +15,7 @@ import pytest
 from tests.web_ui_files import write_web_ui
 
 from determined.cli import errors
-from determined.cli.deploy.cloud.wheel import build_wheel
+from determined_deploy.cloud.wheel import build_wheel
 from determined_wire import wheel
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ def test_a_wheel_of_an_editable_installation_has_all_that_a_built_one_has(
     assert {
         "determined_master/documentation/one.md",
         "determined_master/webui/index.html",
-        "determined/cli/deploy/kubernetes/chart/one.md",
+        "determined_deploy/kubernetes/chart/one.md",
         "determined/cli/example_files/one.md",
     } <= names
 

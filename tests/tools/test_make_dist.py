@@ -16,7 +16,7 @@ from tests.packaged_tree import write_packaged_tree
 from tools.lock_files import WHOLE, path_of
 from tools.make_dist import SUMS, WEB_UI, CannotRelease, clean_commit, make
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
@@ -81,7 +81,7 @@ def test_the_wheel_has_everything_that_a_cluster_shows_and_deploys(files: Path) 
     for name in (
         "determined_master/webui/index.html",
         "determined_master/documentation/tutorial.md",
-        "determined/cli/deploy/kubernetes/chart/Chart.yaml",
+        "determined_deploy/kubernetes/chart/Chart.yaml",
         "determined/cli/example_files/digits/train.py",
     ):
         assert name in names

@@ -62,7 +62,7 @@ def test_a_wheel_carries_it(tree: Path, tmp_path: Path) -> None:
         names = set(wheel.namelist())
     assert {f"{INSIDE}/{name}" for name in FILES} <= names
     assert "determined_master/api/webui/pages.py" in names
-    assert "determined/cli/deploy/kubernetes/chart/Chart.yaml" in names
+    assert "determined_deploy/kubernetes/chart/Chart.yaml" in names
     assert {"_determined_platform.py", "determined_platform.pth"} <= names
     assert not [name for name in names if "node_modules" in name]
 

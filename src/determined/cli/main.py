@@ -33,9 +33,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         _complete()
     _open_streams()
     _allow_any_text()
-    args = _parse(words)
     try:
-        return _run(args)
+        return _run(_parse(words))
+    except nouns.NotInstalledError as error:
+        print(error, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Optional, Sequence, Tuple
 
-from determined.cli import declare
+from determined.cli import declare, errors
 
 _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("agent|a", "manage agents", "determined.cli.agent.commands"),
@@ -13,7 +14,7 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
     ("command|cmd", "manage commands", "determined.cli.interactive.command"),
     ("config-policies|cp", "manage config policies", "determined.cli.config.config_policies"),
     ("context|ctx", "manage contexts: named masters", "determined.cli.config.context"),
-    ("deploy|d", "manage deployments", "determined.cli.deploy.commands"),
+    ("deploy|d", "manage deployments", "determined_deploy.commands"),
     ("dev", "call the REST API", "determined.cli.dev.commands"),
     ("experiment|e", "manage experiments", "determined.cli.experiment.commands"),
     ("job|j", "manage job", "determined.cli.job"),
@@ -42,16 +43,40 @@ _TABLE: Tuple[Tuple[str, str, str], ...] = (
 HEADS = tuple(declare.Command(names, help_text) for names, help_text, _ in _TABLE)
 
 
+class NotInstalledError(errors.CliError):
+    """The package of a noun is not part of this installation."""
+
+
 def load(word: str) -> Optional[declare.Command]:
-    """The noun of that name or alias, with its commands; None for an unknown word."""
+    """The noun of that name or alias, with its commands; None for an unknown word.
+
+    Raises:
+        NotInstalledError: the noun belongs to a package that is not installed.
+    """
     for names, _, module in _TABLE:
         if word in names.split("|"):
-            command: declare.Command = importlib.import_module(module).NOUN
-            return command
+            return _loaded(names.partition("|")[0], module)
     return None
 
 
+def _loaded(name: str, module: str) -> declare.Command:
+    package = module.partition(".")[0]
+    try:
+        command: declare.Command = importlib.import_module(module).NOUN
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise NotInstalledError(
+            f"det {name} needs the package {package}, and this installation (the one inside "
+            "tasks, for example) leaves it out: run it where determined-platform is installed"
+        ) from None
+    return command
+
+
 def load_all() -> Sequence[declare.Command]:
-    """Every noun with its commands."""
-    loaded = (load(head.name) for head in HEADS)
-    return [noun for noun in loaded if noun is not None]
+    """Every installed noun with its commands."""
+    loaded = []
+    for names, _, module in _TABLE:
+        with contextlib.suppress(NotInstalledError):
+            loaded.append(_loaded(names.partition("|")[0], module))
+    return loaded

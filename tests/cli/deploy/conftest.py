@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Det
 from tests.free_ports import free_port
 
-from determined.cli.deploy.local import (
+from determined_deploy.local import (
     extras,
     layout,
     processes,

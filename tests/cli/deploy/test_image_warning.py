@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from determined.cli.deploy.cloud.options import warn_of_images
+from determined_deploy.cloud.options import warn_of_images
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_how_to_name_a_cluster_is_said_where_none_answers(
 def test_a_missing_helm_is_the_only_thing_that_is_missing(
     det: Det, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("determined.cli.deploy.kubernetes.helm.find_helm", lambda: None)
+    monkeypatch.setattr("determined_deploy.kubernetes.helm.find_helm", lambda: None)
     done = det("deploy", "kubernetes", "up")
     assert done.status == 1
     assert "there is no helm on the PATH" in done.err

@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import tempfile
 
-from determined.cli.deploy.cloud.wheel import build_wheel
+from determined_deploy.cloud.wheel import build_wheel
 
 
 def copy_wheel(directory: str) -> pathlib.Path:

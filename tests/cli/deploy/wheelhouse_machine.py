@@ -10,8 +10,8 @@ import pytest
 from tests import wheelhouses
 from tests.backends.cloud.start_of_machine import Machine
 
-from determined.cli.deploy.cloud import wheel
-from determined.cli.deploy.cloud.wheel import AGENT_EXTRAS
+from determined_deploy.cloud import wheel
+from determined_deploy.cloud.wheel import AGENT_EXTRAS
 
 _USE = """
 import determined_master, msgspec, obstore, sys, urllib3

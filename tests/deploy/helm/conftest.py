@@ -12,7 +12,7 @@ import pytest
 from tests.deploy.bed import images
 from tests.deploy.bed.services import Kubectl
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 
 KUBECONFIG, DOCKER, IMAGE = (
     os.environ.get(f"DET_TEST_{name}", "")

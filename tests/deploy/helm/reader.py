@@ -14,7 +14,7 @@ from tests.deploy.bed.release import Place
 from tests.deploy.bed.services import Json
 from tests.deploy.helm.conftest import Bed
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 
 ROOT = Path(__file__).parents[3]
 PAGE = "deploy-kubernetes.md"

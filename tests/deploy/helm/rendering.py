@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 from determined_master.settings.master import Settings, load
 
 CHART = Path(__file__).parents[3] / "deploy/helm/determined"

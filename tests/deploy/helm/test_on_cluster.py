@@ -15,7 +15,7 @@ from tests.deploy.bed.installation import RELEASE, Installation, installation
 from tests.deploy.helm.conftest import KUBECONFIG, Bed
 from tests.e2e.cluster_api import until
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("bed")]
 

@@ -17,7 +17,7 @@ from tests import pages
 from tests.deploy.helm import test_page_on_cluster as on_cluster
 from tests.deploy.helm.rendering import CHART, helm
 
-from determined.cli.deploy.kubernetes.helm import find_helm
+from determined_deploy.kubernetes.helm import find_helm
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]

@@ -31,8 +31,8 @@ from tests.cli.deploy.aws.simulation import refusal as refusal_of_iam
 from tests.cli.deploy.wheel_once import copy_wheel
 from werkzeug.serving import make_server
 
-from determined.cli.deploy.aws import stack
-from determined.cli.deploy.cloud import wheel
+from determined_deploy.aws import stack
+from determined_deploy.cloud import wheel
 
 REGION = "us-west-2"
 CANONICAL = "099720109477"

@@ -13,7 +13,7 @@ from tests.cli.conftest import Det
 from tests.cli.deploy.aws.conftest import Aws
 from tests.cli.deploy.aws.test_template import MANY, Filled, stack
 
-from determined.cli.deploy.aws.show_policies import NAMES
+from determined_deploy.aws.show_policies import NAMES
 
 PAGE = "aws-permissions.md"
 SOURCE = Path(__file__).parents[4] / "src"

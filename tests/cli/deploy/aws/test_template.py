@@ -18,10 +18,10 @@ from ruamel.yaml import YAML
 from tests.backends.cloud.start_of_machine import unpacked
 from tests.cli.conftest import Det
 
-from determined.cli.deploy.aws.options import ELSEWHERE, TYPES
-from determined.cli.deploy.aws.resources.boot import MAX_BYTES
-from determined.cli.deploy.aws.resources.master_config import TEMPLATE
-from determined.cli.deploy.cloud import aws_fetch
+from determined_deploy.aws.options import ELSEWHERE, TYPES
+from determined_deploy.aws.resources.boot import MAX_BYTES
+from determined_deploy.aws.resources.master_config import TEMPLATE
+from determined_deploy.cloud import aws_fetch
 from determined_master.settings.master import load
 
 UP = ("deploy", "aws", "up", "--cluster-id", "lab", "--keypair", "ops")

@@ -15,9 +15,9 @@ from tests.cli.deploy.aws.conftest import REGION, Aws
 from tests.free_ports import free_port
 
 from determined.cli import errors
-from determined.cli.deploy.aws import up
-from determined.cli.deploy.aws.account import Account
-from determined.cli.deploy.cloud import waiting
+from determined_deploy.aws import up
+from determined_deploy.aws.account import Account
+from determined_deploy.cloud import waiting
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,10 @@ from tests.backends.cloud.google_project import GoogleProject
 from tests.backends.cloud.http_servers import Quiet, serving
 from tests.cli.deploy.wheel_once import copy_wheel
 
-from determined.cli.deploy.cloud import wheel
-from determined.cli.deploy.gcp import calls
-from determined.cli.deploy.gcp.resources import rights
 from determined.common._backoff import Backoff
+from determined_deploy.cloud import wheel
+from determined_deploy.gcp import calls
+from determined_deploy.gcp.resources import rights
 
 PROJECT = "lab-1"
 

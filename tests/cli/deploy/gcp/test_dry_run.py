@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from tests.backends.cloud.discovery import Document
 from tests.cli.conftest import Det
 
-from determined.cli.deploy.gcp.resources.master_config import TEMPLATE
+from determined_deploy.gcp.resources.master_config import TEMPLATE
 from determined_master.settings.master import load
 from determined_wire.google_rest import SERVICES
 

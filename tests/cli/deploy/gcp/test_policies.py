@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from determined.cli.deploy.gcp.resources.policies import (
+from determined_deploy.gcp.resources.policies import (
     Binding,
     all_but,
     with_bindings,

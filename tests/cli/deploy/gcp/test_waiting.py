@@ -10,7 +10,7 @@ from tests.cli.conftest import Det
 from tests.cli.deploy.gcp.conftest import PROJECT
 from tests.free_ports import free_port
 
-from determined.cli.deploy.cloud import waiting
+from determined_deploy.cloud import waiting
 
 pytestmark = pytest.mark.slow
 

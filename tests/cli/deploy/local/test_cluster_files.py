@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import running, up
 
-from determined.cli.deploy.local import layout
 from determined.common import config_text
+from determined_deploy.local import layout
 
 pytestmark = pytest.mark.slow
 

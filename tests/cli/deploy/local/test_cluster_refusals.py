@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Det
 from tests.cli.deploy.conftest import Clusters, running, until, up
 
-from determined.cli.deploy.local import extras, layout, supervisor_client
+from determined_deploy.local import extras, layout, supervisor_client
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from tests.cli.deploy.conftest import Clusters, running, until, up
 from tests.covers import covers
 from tests.free_ports import free_port
 
-from determined.cli.deploy.local import layout, processes, specs, stop, supervisor_client
 from determined.common import master_contexts
 from determined.common.api import authentication
+from determined_deploy.local import layout, processes, specs, stop, supervisor_client
 
 pytestmark = pytest.mark.slow
 

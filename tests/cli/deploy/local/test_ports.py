@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from determined.cli import errors
-from determined.cli.deploy.local import ports
+from determined_deploy.local import ports
 
 
 def test_the_error_for_a_busy_port_names_its_owner_and_a_free_port() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.deploy.conftest import until
 
-from determined.cli.deploy.local import layout, processes, specs, supervisor, supervisor_client
+from determined_deploy.local import layout, processes, specs, supervisor, supervisor_client
 
 SLEEP = "import time; time.sleep(3600)"
 
@@ -100,7 +100,7 @@ def test_a_process_that_is_stopped_as_it_starts_ends_alone(cluster: layout.Clust
     started = spec(cluster, "a")
     script = f"""
 import os, signal, pathlib
-from determined.cli.deploy.local import layout, specs, supervisor
+from determined_deploy.local import layout, specs, supervisor
 cluster = layout.ClusterLayout("c", pathlib.Path({str(cluster.root)!r}))
 wake = supervisor._watch_signals()
 new_session = os.setsid

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from determined.cli import errors
-from determined.cli.deploy.local import configs, layout, task_account
+from determined_deploy.local import configs, layout, task_account
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("useradd") is None,
