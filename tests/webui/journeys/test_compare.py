@@ -190,3 +190,17 @@ def test_searches_are_compared_by_their_runs(site: Site, place: Place, admin: An
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare 4 trials")
     lines = chart(page, METRIC).get_by_role("list", name="Lines").get_by_role("button")
     expect(lines).to_have_text([re.compile(f"^trial {run}") for _, runs in made for run in runs])
+
+
+def test_a_log_scale_without_a_value_above_0_says_so_and_offers_another(
+    site: Site, place: Place, admin: Any
+) -> None:
+    _, [run] = record(site.cluster, place, "below", [Run({}, [-4.0, -2.0, -1.0])])
+    page = admin.goto(f"/compare?runs={run}")
+    settings(page)
+    page.get_by_role("radio", name="Log10").check()
+    page.keyboard.press("Escape")
+    below = chart(page, METRIC)
+    expect(below).to_contain_text("No value is above 0")
+    below.get_by_role("button", name="Use the symlog scale").click()
+    expect(below.get_by_role("application")).to_be_visible()

@@ -1,14 +1,15 @@
 /** Plot, cursor, legend or table of a chart: all but its head. */
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 
+import { Button } from "../button/Button";
 import { later } from "../later";
 import styles from "./Chart.module.css";
-import { DataView } from "./DataView";
 import { Legend } from "./Legend";
 import type { LineChartProps } from "./LineChart";
 import { hitsAt, tooltipRows } from "./math/nearest";
 import { LIMIT, widen, xExtent, yRangeOf } from "./math/range";
 import { spokenPoint, summaryOf } from "./math/summary";
+import { hidesAll } from "./math/trace";
 import type { OverlayState } from "./plot/overlay";
 import type { Pointer, PlotState } from "./plot/Plot";
 import { useTheme } from "./plot/theme";
@@ -19,6 +20,7 @@ import { KEYS_HELP, useChartKeys } from "./useChartKeys";
 import { useTraces } from "./useTraces";
 import { useWidth } from "./useWidth";
 
+const DataView = later(() => import("./DataView"));
 const Plot = later(() => import("./plot/Plot"), { fallback: <div className={styles.nothing} data-loading /> });
 
 /** What the chart shows now, for exports. */
@@ -32,6 +34,7 @@ export interface View {
 type BodyProps = LineChartProps & {
   x: XAxis;
   settings: ChartSettings;
+  onSettings(settings: ChartSettings): void;
   marks: readonly Mark[];
   height: number;
   table: boolean;
@@ -75,6 +78,7 @@ export function ChartBody(props: BodyProps) {
 
   const summary = useMemo(() => summaryOf(title, shown, axis), [title, shown, axis]);
   const hasPoints = traces.some((each) => each.x.length > 0);
+  const isDrawn = hasPoints && !hidesAll(shown);
   const marked = props.highlight ?? highlighted;
   return (
     <div className={styles.body}>
@@ -82,10 +86,10 @@ export function ChartBody(props: BodyProps) {
         <DataView title={title} traces={shown} axis={axis} within={x} />
       ) : (
         <div ref={area} className={styles.area} style={{ height }}>
-          {hasPoints ? (
+          {isDrawn ? (
             width > 0 && <PlotArea {...{ title, state, summary, source, width, height, onZoom }} highlight={marked} />
           ) : (
-            <Nothing {...props} />
+            <Nothing {...props} isHidden={hasPoints} />
           )}
         </div>
       )}
@@ -106,7 +110,16 @@ export function ChartBody(props: BodyProps) {
 
 const EMPTY: Range = [0, 1];
 
-function Nothing({ loading, empty, series, x }: BodyProps) {
+function Nothing({ loading, empty, series, x, settings, onSettings, isHidden }: BodyProps & { isHidden: boolean }) {
+  if (isHidden)
+    return (
+      <div className={styles.nothing}>
+        <p>No value is above 0, and a log scale shows no others.</p>
+        <Button small onClick={() => onSettings({ ...settings, yScale: "symlog" })}>
+          Use the symlog scale
+        </Button>
+      </div>
+    );
   if (loading) return <div className={styles.nothing} role="status" aria-label="Loading the chart" data-loading />;
   const odd = series.reduce((sum, each) => sum + (each.nonFiniteCount ?? 0), 0);
   const reason = series.some((each) => (each.count ?? 0) > 0)

@@ -10,7 +10,7 @@ import type { Range, XAxis } from "./types";
 
 const MAX_ROWS = 500;
 
-export function DataView({
+export default function DataView({
   title,
   traces,
   axis,

@@ -14,6 +14,7 @@
 import { useCallback, useMemo, useState } from "react";
 
 import { IconButton } from "../button/Button";
+import { later } from "../later";
 import { Dialog } from "../overlay/Dialog";
 import type { MenuEntry } from "../overlay/Menu";
 import { Popover } from "../overlay/Popover";
@@ -21,7 +22,6 @@ import styles from "./Chart.module.css";
 import { ChartBody, type View } from "./ChartBody";
 import { ChartMenu } from "./ChartMenu";
 import { smoothingText } from "./math/summary";
-import { SettingsPanel } from "./SettingsPanel";
 import { DEFAULT_SETTINGS, type ChartSeries, type ChartSettings, type Mark, type XAxis } from "./types";
 
 export interface LineChartProps {
@@ -51,6 +51,8 @@ export interface LineChartProps {
   bare?: boolean;
 }
 
+const SettingsPanel = later(() => import("./SettingsPanel"), { soon: true });
+
 const NO_MARKS: readonly Mark[] = [];
 
 export function LineChart(props: LineChartProps) {
@@ -64,8 +66,8 @@ export function LineChart(props: LineChartProps) {
   const takeView = useCallback((next: View) => setView(next), []);
   const x = props.x ?? "batches";
   const body = useMemo(
-    () => ({ ...props, x, settings, marks: props.marks ?? NO_MARKS }),
-    [props, x, settings],
+    () => ({ ...props, x, settings, onSettings: setSettings, marks: props.marks ?? NO_MARKS }),
+    [props, x, settings, setSettings],
   );
   const note = smoothingText(settings.smoothing);
   const tools = (

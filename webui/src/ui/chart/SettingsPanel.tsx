@@ -9,7 +9,7 @@ const AMOUNTS: Record<Exclude<SmoothingKind, "none">, { least: number; most: num
   gaussian: { least: 1, most: 50, step: 1, usual: 5, label: "Deviation in points" },
 };
 
-export function SettingsPanel({
+export default function SettingsPanel({
   settings,
   onSettings,
 }: {

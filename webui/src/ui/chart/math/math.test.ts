@@ -7,7 +7,7 @@ import { panned, xExtent, yRangeOf, zoomed } from "./range";
 import { makeScale, symlogThreshold } from "./scales";
 import { ema, gaussian, runningMean } from "./smooth";
 import { distinctLabels, xLabels, xTicks, yTicks } from "./ticks";
-import { traceOf, withGaps, type Trace } from "./trace";
+import { hidesAll, traceOf, withGaps, type Trace } from "./trace";
 
 const LOOK = { colour: "#000000", dash: [], width: 1 };
 const linear = makeScale("linear");
@@ -68,6 +68,36 @@ describe("ticks", () => {
     expect(yTicks([0, 1], makeScale("log"), 6)).toHaveLength(4);
   });
 
+  it("of a logarithmic axis are at least two with room between them, at any range and height", () => {
+    const log = makeScale("log");
+    const values = (low: number, high: number, count: number) =>
+      yTicks([Math.log10(low), Math.log10(high)], log, count).map((place) => Number((10 ** place).toPrecision(6)));
+    expect(values(1.2, 9.5, 2)).toEqual([2, 5]);
+    expect(values(0.03, 0.3, 5)).toEqual([0.05, 0.1, 0.2]);
+    const ranges = fc.tuple(
+      fc.double({ min: -12, max: 12, noNaN: true }),
+      fc.double({ min: 1e-5, max: 20, noNaN: true }),
+      fc.integer({ min: 2, max: 10 }),
+    );
+    fc.assert(
+      fc.property(ranges, ([low, decades, count]) => {
+        const places = yTicks([low, low + decades], log, count);
+        expect(places.length).toBeGreaterThanOrEqual(2);
+        expect(places.length).toBeLessThanOrEqual(2 * count);
+        expect(new Set(distinctLabels(places.map(log.from))).size).toBe(places.length);
+        places.forEach((place, i) => {
+          expect(place).toBeGreaterThanOrEqual(low - 1e-9);
+          expect(place).toBeLessThanOrEqual(low + decades + 1e-9);
+          if (i > 0) expect(place - (places[i - 1] as number)).toBeGreaterThanOrEqual(decades / count / 2);
+        });
+      }),
+    );
+  });
+
+  it("of a linear axis are at least two where it is small", () => {
+    expect(yTicks([1.2, 1.9], linear, 2).length).toBeGreaterThanOrEqual(2);
+  });
+
   it("of symlog keep apart", () => {
     const scale = makeScale("symlog", 1e298);
     const range = [scale.to(-1e308), scale.to(1e308)] as const;
@@ -112,6 +142,15 @@ describe("gaps", () => {
 
   it("count what a logarithmic scale hides", () => {
     expect(trace([1, 0, -2], {}, makeScale("log")).hidden).toBe(2);
+  });
+
+  it("know when a logarithmic scale hides all values", () => {
+    const log = makeScale("log");
+    expect(hidesAll([trace([0, -2], {}, log), trace([-1, NaN], {}, log)])).toBe(true);
+    expect(hidesAll([trace([0, -2], {}, log), trace([1], {}, log)])).toBe(false);
+    expect(hidesAll([trace([NaN], {}, log)])).toBe(false);
+    expect(hidesAll([trace([0, -2])])).toBe(false);
+    expect(hidesAll([])).toBe(false);
   });
 });
 

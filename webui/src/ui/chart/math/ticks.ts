@@ -6,31 +6,63 @@ import { formatDuration } from "@/data/format/times";
 import type { Range, XAxis } from "../types";
 import type { Scale } from "./scales";
 
-/** Places of ticks in the scale's space, about `count`. */
+/** Places of ticks in the scale's space: about `count`, and at least two. */
 export function yTicks(range: Range, scale: Scale, count: number): number[] {
   // Steps below the resolution of numbers give a place twice.
-  if (scale.kind === "linear") return [...new Set(niceTicks(range[0], range[1], count))];
+  if (scale.kind === "linear") return [...new Set(pairOrMore(range[0], range[1], count))];
   if (scale.kind === "log") return logTicks(range, count);
   return symlogTicks(range, scale, count);
 }
 
-function logTicks([low, high]: Range, count: number): number[] {
-  const decades = high - low;
-  if (decades < 0.7) {
-    const values = niceTicks(10 ** low, 10 ** high, count);
-    return values.filter((value) => value > 0).map((value) => Math.log10(value));
+/** Nice values from low to high. The nice step for a small count may have one multiple alone. */
+function pairOrMore(low: number, high: number, count: number): number[] {
+  for (let asked = count; asked < 3 * count; asked++) {
+    const values = niceTicks(low, high, asked);
+    if (values.length >= 2) return values;
   }
-  const steps = decades < count / 3 ? [1, 2, 5] : [1];
-  const every = Math.max(1, Math.ceil(decades / count));
-  const found: number[] = [];
-  for (let power = Math.floor(low); power <= high; power++) {
-    if (power % every !== 0) continue;
+  return niceTicks(low, high, 3 * count);
+}
+
+/** Digits of the labels of each decade, from the densest. */
+const DECADE_STEPS = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]];
+
+/** The densest steps whose labels have room; nice values where a decade has no two of them. */
+function logTicks([low, high]: Range, count: number): number[] {
+  const gap = (high - low) / count / 1.6;
+  for (const steps of DECADE_STEPS) {
+    const places = decadePlaces([low, high], steps, 1);
+    const isApart = places.every((place, i) => i === 0 || place - (places[i - 1] as number) >= gap);
+    if (places.length >= 2 && isApart) return places;
+  }
+  for (let every = Math.ceil((high - low) / count); every > 1; every--) {
+    const places = decadePlaces([low, high], [1], every);
+    if (places.length >= 2) return places;
+  }
+  // Nice values stand closer and closer on a logarithm: those without room are left out.
+  for (let asked = count; asked < 10 * count; asked++) {
+    const places = niceTicks(10 ** low, 10 ** high, asked).filter((value) => value > 0).map(Math.log10);
+    const apart = fromTheTop(places, gap);
+    if (apart.length >= 2) return apart;
+  }
+  return pairOrMore(low, high, count);
+}
+
+function decadePlaces([low, high]: Range, steps: readonly number[], every: number): number[] {
+  const places: number[] = [];
+  for (let power = Math.floor(low / every) * every; power <= high; power += every)
     for (const step of steps) {
       const place = power + Math.log10(step);
-      if (place >= low && place <= high) found.push(place);
+      if (place >= low && place <= high) places.push(place);
     }
-  }
-  return found;
+  return places;
+}
+
+/** Ascending places at least `gap` apart, the highest first among those that are too close. */
+function fromTheTop(places: readonly number[], gap: number): number[] {
+  const apart: number[] = [];
+  for (const place of [...places].reverse())
+    if (apart.length === 0 || (apart[0] as number) - place >= gap) apart.unshift(place);
+  return apart;
 }
 
 function symlogTicks([low, high]: Range, scale: Scale, count: number): number[] {

@@ -132,6 +132,12 @@ function placedLow(low: Numbers, line: Numbers, scale: Scale): Float64Array {
   return out;
 }
 
+/** A logarithmic scale hides every value of these traces. */
+export function hidesAll(traces: readonly Trace[]): boolean {
+  const isHidden = traces.some((each) => each.hidden > 0);
+  return isHidden && traces.every((each) => each.y.every((place) => Number.isNaN(place)));
+}
+
 function notPositive(values: Numbers): number {
   let count = 0;
   for (let i = 0; i < values.length; i++) if ((values[i] as number) <= 0) count += 1;
