@@ -42,6 +42,12 @@ const GROUPS = [
       "ui/overlay/(Menu|Popover|Dialog)Popup",
     ),
   },
+  // What the charts of trials and of searches name and keep in the address.
+  {
+    name: "metrics",
+    priority: 0,
+    test: /\/src\/(data\/experiments\/(facts|metricNames)|features\/metrics\/useChartAddress)\.ts$/,
+  },
   // The frame around every page, and lists.
   {
     name: "frame",

@@ -71,6 +71,7 @@ from determined_master.api.ui import overview as ui_overview
 from determined_master.api.ui import registrations as ui_registrations
 from determined_master.api.ui import rules as ui_rules
 from determined_master.api.ui import run_groups as ui_run_groups
+from determined_master.api.ui import rungs as ui_rungs
 from determined_master.api.ui import series as ui_series
 from determined_master.api.ui import stories as ui_stories
 from determined_master.api.ui import views as ui_views
@@ -157,6 +158,7 @@ MODULES = (
     ui_registrations,
     ui_agent_history,
     ui_importance,
+    ui_rungs,
     ui_run_groups,
     ui_jobs,
     ui_overview,

@@ -20,6 +20,7 @@ from determined_master.services.experiments.listing.runs import Runs
 from determined_master.services.experiments.listing.search_query import ExperimentSearch
 from determined_master.services.experiments.model_files import ModelFiles
 from determined_master.services.experiments.run_bulk import RunBulk
+from determined_master.services.experiments.rungs import SearchRungs
 from determined_master.services.experiments.service import Experiments
 from determined_master.services.experiments.story.stories import Stories
 from determined_master.services.experiments.trial_sources import TrialSources
@@ -65,6 +66,7 @@ class TrainingServices:
         self.model_files = ModelFiles(self.experiments)
         self.previews = SearchPreviews(work.layers)
         self.importances = HpImportances(db)
+        self.rungs = SearchRungs(db)
         self.bulk = ExperimentBulk(db)
         self.run_bulk = RunBulk(db)
         self.stories = Stories(db)

@@ -16,6 +16,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("webui-
 
 RATES = (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)
 WIDTHS = (16, 32, 64, 128, 256)
+REPORTS = """
+import determined as det
+
+with det.core.init() as core:
+    lr = det.get_cluster_info().trial.hparams["lr"]
+    for step in (1, 2, 3, 4):
+        core.train.report_validation_metrics(step, {"loss": lr / step, "batches": step})
+        if core.preempt.should_preempt():
+            break
+"""
 
 
 class Grid(NamedTuple):
@@ -125,3 +135,54 @@ def test_pairs_and_history_have_the_values_of_the_runs(grid: Grid, page: Page) -
     trial = re.search(r"/trials/(\d+)/", page.url)
     assert trial
     assert int(trial[1]) in grid.trials
+
+
+def test_charts_show_another_metric_and_the_address_keeps_it(grid: Grid, page: Page) -> None:
+    page.get_by_label("Metric of the charts").select_option("training.epochs")
+    page.get_by_role("radio", name="Highest is best").click()
+    history = as_table(page, "Best training.epochs so far")
+    expect(history.last.get_by_role("cell").last).to_have_text("2")
+    summary = chart(page, "Importance for training.epochs").get_by_role("img")
+    expect(summary).to_have_attribute("aria-label", re.compile("from 30 trials"))
+    page.get_by_label("Horizontal axis of the pair").select_option("width")
+    expect(chart(page, "training.epochs by width and lr")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?metric=training\.epochs&best=highest&across=width$"))
+
+    page.reload()
+    expect(page.get_by_label("Metric of the charts")).to_have_value("training.epochs")
+    expect(page.get_by_role("radio", name="Highest is best")).to_be_checked()
+    expect(chart(page, "training.epochs by width and lr")).to_be_visible()
+
+    page.get_by_label("Metric of the charts").select_option("validation.loss")
+    page.get_by_role("radio", name="Lowest is best").click()
+    expect(chart(page, "Best loss so far")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?across=width$"))
+
+
+def test_rungs_show_how_far_the_trials_of_a_search_came(site: Site, admin: Any) -> None:
+    searcher = {
+        "name": "adaptive_asha",
+        "metric": "loss",
+        "time_metric": "batches",
+        "max_time": 4,
+        "max_trials": 4,
+        "max_concurrent_trials": 2,
+        "divisor": 2,
+        "bracket_rungs": [3],
+    }
+    space = {"lr": {"type": "double", "minval": 0.1, "maxval": 0.2}}
+    config = new_place(site.cluster, "halving").config(
+        "halving", searcher=searcher, hyperparameters=space
+    )
+    experiment = site.cluster.submit(config, {"main.py": REPORTS})
+    site.cluster.wait(experiment)
+    page = admin.goto(f"/experiments/{experiment}/visualization")
+    summary = chart(page, "Rungs").get_by_role("img")
+    expect(summary).to_have_attribute("aria-label", re.compile("4 reached rung 0"))
+    rows = as_table(page, "Rungs")
+    expect(rows).to_have_count(3)
+    cells = [row.get_by_role("cell").all_inner_texts() for row in rows.all()]
+    assert [row[0] for row in cells] == ["1", "2", "4"]
+    assert cells[0][1:4] == ["0", "0", "4"], "all four reached the first rung"
+    for _, _, _, reached, stopped, passed, *_ in cells:
+        assert int(stopped) + int(passed) == int(reached)

@@ -86,6 +86,20 @@ class HalvingSearch:
         self._divisor = divisor
         self._names = names
 
+    @property
+    def brackets(self) -> tuple[Bracket, ...]:
+        """The ladders, in the order of their numbers."""
+        return self._brackets
+
+    @property
+    def time_metric(self) -> str:
+        """The metric that the thresholds count."""
+        return self._names.time_metric
+
+    def places(self, entries: int) -> int:
+        """How many of a rung's entries are good enough to continue, the best first."""
+        return max(int(entries / self._divisor), 1)
+
     def initial(self) -> SearchDecision:
         """Every bracket's first trials."""
         return self._refill(0, 0, [_Counts()] * len(self._brackets), [], [])
@@ -203,7 +217,7 @@ class HalvingSearch:
 
     def _falls_short(self, metrics: Sequence[float], value: float) -> bool:
         """Whether a value is not among the best 1/divisor of a rung that it has joined."""
-        keep = max(int((len(metrics) + 1) / self._divisor), 1)
+        keep = self.places(len(metrics) + 1)
         if math.isnan(value):
             return bisect_right(metrics, math.inf) >= keep
         return bisect_left(metrics, value) >= keep

@@ -1,4 +1,5 @@
 /** The metrics that trials have reported, from the summaries that come with them. */
+import { wireNumber } from "../format/numbers";
 import type { MetricId } from "../series/types";
 import type { Trial } from "./queries";
 
@@ -27,4 +28,11 @@ export function metricNames(trials: readonly Trial[], searcherMetric?: string): 
 /** `validation.loss`, the id of a chart. */
 export function idOf({ group, name }: MetricId): string {
   return `${group}.${name}`;
+}
+
+/** The lowest or the highest finite value that a trial has reported; undefined without one. */
+export function bestValue(trial: Trial, { group, name }: MetricId, smallerIsBetter: boolean): number | undefined {
+  const key = Object.keys(GROUPS).find((each) => GROUPS[each] === group) ?? group;
+  const summaries = trial.summaryMetrics as Record<string, Record<string, Record<string, unknown>>> | undefined;
+  return wireNumber(summaries?.[key]?.[name]?.[smallerIsBetter ? "min" : "max"]);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { LogLine } from "@/data/logs/types";
 
 import { newest } from "./useLastLines";
+import { searchMetric } from "./tabs/searchMetric";
 import { byValue, spansOf } from "./tabs/VisualizationTab";
 
 describe("the last line of a log", () => {
@@ -35,5 +36,27 @@ describe("runs beside the parallel coordinates", () => {
     const runs = [run("1", undefined), run("2", 3), run("3", 1), run("4", NaN)];
     expect(byValue(runs, true).map(({ id }) => id)).toEqual(["3", "2", "1", "4"]);
     expect(byValue(runs, false).map(({ id }) => id)).toEqual(["2", "3", "1", "4"]);
+  });
+});
+
+describe("the metric of a search's charts", () => {
+  const experiment = { searcherMetric: "loss", config: { searcher: { smaller_is_better: true } } };
+  const trials = [{ id: 1, summaryMetrics: { avg_metrics: { "a.b": {} }, validation_metrics: { acc: {} } } }];
+  const of = (address: string) => searchMetric(experiment as never, trials as never, new URLSearchParams(address));
+
+  it("is the searcher's, also before a trial has reported it", () => {
+    expect(of("")).toMatchObject({ metric: { group: "validation", name: "loss" }, smallerIsBetter: true });
+    expect(of("metric=training.gone").metric.name).toBe("loss");
+    expect(of("").choices.map(({ name }) => name)).toEqual(["loss", "a.b", "acc"]);
+  });
+
+  it("is that of the address, with its direction", () => {
+    expect(of("metric=training.a.b&best=highest")).toMatchObject({ metric: { group: "training", name: "a.b" }, smallerIsBetter: false });
+  });
+
+  it("is the first that was reported where the searcher has none", () => {
+    const none = searchMetric({ config: {} } as never, trials as never, new URLSearchParams());
+    expect(none.metric).toEqual({ group: "training", name: "a.b" });
+    expect(none.choices).toHaveLength(2);
   });
 });

@@ -3,47 +3,73 @@ import { Link, useNavigate } from "react-router";
 
 import { useNow } from "@/data/now";
 import { isFinished } from "@/data/states";
-import { bestMetric, flatten, shown, smallerIsBetter } from "@/data/experiments/facts";
+import { flatten, shown } from "@/data/experiments/facts";
 import { useImportance } from "@/data/experiments/importance";
+import { bestValue } from "@/data/experiments/metricNames";
 import type { Trial } from "@/data/experiments/queries";
+import { hasRungs, useRungs } from "@/data/experiments/rungs";
+import type { MetricId } from "@/data/series/types";
+import { plural } from "@/data/format/numbers";
+import { useChartAddress } from "@/features/metrics/useChartAddress";
 import type { HpRun } from "@/ui/chart/hp/axis";
 import { variedNames } from "@/ui/chart/hp/axis";
 import { ContourChart, HeatMapChart, SliceCharts } from "@/ui/chart/hp/PairCharts";
 import { ParallelChart } from "@/ui/chart/hp/ParallelChart";
 import type { Span } from "@/ui/chart/hp/layout";
-import { HistoryChart, ImportanceChart, TimelineChart } from "@/ui/chart/hp/SearchCharts";
+import { HistoryChart, ImportanceChart, RungChart, TimelineChart } from "@/ui/chart/hp/SearchCharts";
 import { Empty, QueryView } from "@/ui/feedback/Feedback";
 import { Select } from "@/ui/field/Field";
-import { Card, PlainTable } from "@/ui/layout/Card";
+import { Card, Cards, PlainTable } from "@/ui/layout/Card";
 import { Num } from "@/ui/text/Num";
 
 import { useExperimentContext } from "../context";
+import { labelOf, useSearchMetric } from "./searchMetric";
 
-/** Results of a search by hyperparameter. */
+/** Results of a search by hyperparameter, for any metric that its trials have reported. */
 export default function VisualizationTab() {
   const { experiment, trials } = useExperimentContext();
   const navigate = useNavigate();
-  const metric = experiment.searcherMetric ?? "";
-  const runs = useMemo(() => hpRuns(trials, metric), [trials, metric]);
-  const small = smallerIsBetter(experiment.config);
+  const { metric: id, smallerIsBetter, picker } = useSearchMetric(experiment, trials);
+  const metric = labelOf(id);
+  const runs = useMemo(() => hpRuns(trials, id, smallerIsBetter), [trials, id, smallerIsBetter]);
   const names = useMemo(() => variedNames(runs), [runs]);
-  if (!runs.some((run) => run.metric !== undefined))
-    return (
-      <Empty title="Nothing to draw yet">
-        The charts appear when trials of the search have reported {metric || "the searcher's metric"}.
-      </Empty>
-    );
-  const open = (id: string) => void navigate(`/experiments/${experiment.id}/trials/${id}/overview`);
-  const shared = { runs, metric, smallerIsBetter: small, onOpen: open };
+  const open = (trial: string) => void navigate(`/experiments/${experiment.id}/trials/${trial}/overview`);
+  const shared = { runs, metric, smallerIsBetter, onOpen: open };
   return (
     <div className="stack" style={{ gap: 16 }}>
-      <HistoryChart {...shared} />
-      <ImportanceView experimentId={experiment.id ?? 0} metric={metric} />
-      <ParallelView {...shared} experimentId={experiment.id ?? 0} names={names} />
-      <SliceCharts runs={runs} metric={metric} onOpen={open} />
-      {names.length > 1 && <PairView {...shared} names={names} />}
-      <TimelineView trials={trials} onOpen={open} />
+      {hasRungs(experiment.searcherType) && <Rungs experimentId={experiment.id ?? 0} />}
+      {picker}
+      {runs.some((run) => run.metric !== undefined) ? (
+        <>
+          <HistoryChart {...shared} />
+          <ImportanceView experimentId={experiment.id ?? 0} id={id} smallerIsBetter={smallerIsBetter} />
+          <ParallelView {...shared} experimentId={experiment.id ?? 0} names={names} />
+          <SliceCharts runs={runs} metric={metric} onOpen={open} />
+          {names.length > 1 && <PairView {...shared} names={names} />}
+          <TimelineView trials={trials} onOpen={open} />
+        </>
+      ) : (
+        <Empty title="Nothing to draw yet">
+          The charts appear when trials of the search have reported {metric || "the searcher's metric"}.
+        </Empty>
+      )}
     </div>
+  );
+}
+
+/** What the search has decided, which is of its own metric. */
+function Rungs({ experimentId }: { experimentId: number }) {
+  const query = useRungs(experimentId);
+  return (
+    <QueryView query={query} what="the rungs">
+      {({ brackets, metric, timeMetric }) => {
+        const charts = brackets.map(({ rungs, trials }, i) => {
+          const title = brackets.length > 1 ? `Rungs of bracket ${i}, ${plural(trials, "trial")}` : "Rungs";
+          return <RungChart key={i} title={title} rungs={rungs} unit={timeMetric} metric={metric} />;
+        });
+        return charts.length > 1 ? <Cards least={420}>{charts}</Cards> : charts;
+      }}
+    </QueryView>
   );
 }
 
@@ -54,13 +80,13 @@ interface HpCharts {
   onOpen(id: string): void;
 }
 
-function ImportanceView({ experimentId, metric }: { experimentId: number; metric: string }) {
-  const query = useImportance(experimentId);
+function ImportanceView({ experimentId, id, smallerIsBetter }: { experimentId: number; id: MetricId; smallerIsBetter: boolean }) {
+  const query = useImportance(experimentId, id, smallerIsBetter);
   return (
     <QueryView query={query} what="the importance">
       {({ parameters, n }) => (
         <ImportanceChart
-          metric={metric}
+          metric={labelOf(id)}
           count={n}
           items={parameters.map((each) => ({ ...each, correlation: each.correlation ?? undefined }))}
         />
@@ -120,13 +146,15 @@ function PairView({
   names,
   ...rest
 }: HpCharts & { names: readonly string[] }) {
-  const [x, setX] = useState(names[0] ?? "");
-  const [y, setY] = useState(names[1] ?? "");
+  const { params, change } = useChartAddress("batches");
+  const [first, second] = ["across", "up"].map((each) => names.find((name) => name === params.get(each)));
+  const x = first ?? names.find((name) => name !== second) ?? "";
+  const y = second ?? names.find((name) => name !== x) ?? "";
   return (
     <div className="stack">
       <div className="row">
-        <Select label="Horizontal axis of the pair" value={x} options={names} onValue={setX} />
-        <Select label="Vertical axis of the pair" value={y} options={names} onValue={setY} />
+        <Select label="Horizontal axis of the pair" value={x} options={names} onValue={(name) => change("across", name)} />
+        <Select label="Vertical axis of the pair" value={y} options={names} onValue={(name) => change("up", name)} />
       </div>
       <HeatMapChart x={x} y={y} {...rest} />
       <ContourChart x={x} y={y} {...rest} />
@@ -149,12 +177,12 @@ export function spansOf(trials: readonly Trial[]): Span[] {
   });
 }
 
-/** Trials as the charts take them: dotted names, the best value of the searcher's metric. */
-export function hpRuns(trials: readonly Trial[], metric: string): HpRun[] {
+/** Trials as the charts take them: dotted names, the best value of a metric. */
+export function hpRuns(trials: readonly Trial[], metric: MetricId, smallerIsBetter: boolean): HpRun[] {
   return trials.map((trial) => ({
     id: String(trial.id),
     label: `trial ${trial.id}`,
     hparams: Object.fromEntries(flatten(trial.hparams)),
-    metric: bestMetric(trial, metric),
+    metric: bestValue(trial, metric, smallerIsBetter),
   }));
 }

@@ -4,11 +4,12 @@
  *
  *     <ImportanceChart items={items} count={48} metric="validation_loss" />
  *     <HistoryChart runs={runs} metric="validation_loss" smallerIsBetter />
- *     <RungChart runs={rungRuns} unit="batches" lengths={[64, 256, 1024]} />
+ *     <RungChart title="Rungs" rungs={bracket.rungs} unit="batches" metric="validation_loss" />
  *     <TimelineChart spans={spans} now={Date.now()} />
  */
 import { useCallback, useMemo } from "react";
 
+import type { Rung } from "@/data/experiments/rungs";
 import { formatNumber, formatPercent, plural } from "@/data/format/numbers";
 import { formatDuration, formatInstant } from "@/data/format/times";
 import { stateFamily, stateLabel } from "@/data/states";
@@ -19,7 +20,7 @@ import type { Ink } from "../plot/theme";
 import { makeAxis, type HpRun } from "./axis";
 import { CanvasChart, type Drawing } from "./CanvasChart";
 import { areaOf, cut, drawAxes, px, py, rectangle, segment } from "./frame";
-import { bestSoFar, lanesOf, rungFlow, type RungRun, type Span } from "./layout";
+import { bestSoFar, lanesOf, rungColumns, type RungColumn, type Span } from "./layout";
 
 interface Common {
   height?: number;
@@ -136,33 +137,26 @@ export function HistoryChart({ runs, metric, smallerIsBetter, height = 260, ...r
   );
 }
 
-/** The rungs of an ASHA search: how many runs reached each, and what became of them. */
-export function RungChart({ runs, lengths, unit, height = 260 }: { runs: readonly RungRun[]; lengths?: readonly number[]; unit?: string; height?: number }) {
-  const columns = useMemo(() => rungFlow(runs), [runs]);
+/** The rungs of one bracket: how many trials reached each, and what became of them. */
+export function RungChart({ title, rungs, unit, metric, height = 240 }: { title: string; rungs: readonly Rung[]; unit: string; metric: string; height?: number }) {
+  const columns = useMemo(() => rungColumns(rungs), [rungs]);
   const layout = useCallback(
     (width: number, tall: number, ink: Ink): Drawing => {
-      const [top, bottom] = [20, tall - 40];
-      const most = Math.max(1, columns[0]?.reached ?? 1);
-      const step = (width - 40) / Math.max(1, columns.length);
+      const [top, bottom] = [24, tall - 40];
+      const most = Math.max(1, ...columns.map((each) => each.reached + each.failed + each.training));
+      const step = (width - 24) / Math.max(1, columns.length);
       const bar = Math.min(110, step * 0.6);
-      const x = (i: number) => 20 + i * step + step * 0.15;
+      const x = (i: number) => 12 + i * step + (step - bar) / 2;
       const h = (count: number) => (count / most) * (bottom - top);
-      const parts = (c: (typeof columns)[number]) =>
-        [
-          { count: c.promoted, word: "promoted", colour: familyColour("done") },
-          { count: c.done, word: "done", colour: familyColour("preparing") },
-          { count: c.running, word: "running", colour: familyColour("running") },
-          { count: c.stopped, word: "stopped", colour: familyColour("ended") },
-        ].filter(({ count }) => count > 0);
       return {
         draw(pen) {
           columns.forEach((column, i) => {
             const next = columns[i + 1];
-            if (next && column.promoted > 0)
+            if (next && column.passed > 0)
               pen.fill(
                 (sink) => {
                   sink.moveTo(x(i) + bar, bottom);
-                  sink.lineTo(x(i) + bar, bottom - h(column.promoted));
+                  sink.lineTo(x(i) + bar, bottom - h(column.passed));
                   sink.lineTo(x(i + 1), bottom - h(next.reached));
                   sink.lineTo(x(i + 1), bottom);
                   sink.closePath();
@@ -171,36 +165,50 @@ export function RungChart({ runs, lengths, unit, height = 260 }: { runs: readonl
                 0.22,
               );
             let at = bottom;
-            for (const { count, word, colour } of parts(column)) {
-              rectangle(pen, colour, { left: x(i), top: at - h(count), width: bar, height: Math.max(1, h(count) - 1) });
-              if (h(count) > 16 && bar > 76)
-                pen.text(x(i) + bar / 2, at - h(count) / 2 + 4, `${count} ${word}`, { colour: ink.ground, anchor: "middle" });
+            for (const { count, word, family } of partsOf(column)) {
+              rectangle(pen, familyColour(family), { left: x(i), top: at - h(count), width: bar, height: Math.max(1, h(count) - 1) });
+              if (h(count) > 16 && bar > 76) pen.text(x(i) + bar / 2, at - h(count) / 2 + 4, `${count} ${word}`, { colour: ink.ground, anchor: "middle" });
               at -= h(count);
             }
-            pen.text(x(i) + bar / 2, at - 6, String(column.reached), { colour: ink.strong, anchor: "middle", bold: true });
-            const length = lengths?.[i];
+            pen.text(x(i) + bar / 2, at - 6, `${column.reached} reached`, { colour: ink.strong, anchor: "middle", bold: true });
             pen.text(x(i) + bar / 2, bottom + 16, `Rung ${i}`, { colour: ink.text, anchor: "middle" });
-            if (length !== undefined) pen.text(x(i) + bar / 2, bottom + 32, `${formatNumber(length)} ${unit ?? ""}`, { colour: ink.hint, anchor: "middle" });
+            pen.text(x(i) + bar / 2, bottom + 32, cut(`${formatNumber(column.length)} ${unit}`, Math.floor(step / 7)), { colour: ink.hint, anchor: "middle" });
           });
         },
-        points: columns.map((column, i) => ({ id: String(i), x: x(i) + bar / 2, y: bottom - h(column.reached) / 2, text: rungText(column) })),
+        points: columns.map((column, i) => ({ id: String(i), x: x(i) + bar / 2, y: bottom - h(column.reached) / 2, text: rungText(column, i, unit, metric) })),
       };
     },
-    [columns, lengths, unit],
+    [columns, unit, metric],
   );
   return (
     <CanvasChart
-      title="Rungs"
-      summary={`${plural(columns.length, "rung")}: ${columns.map((each) => `${each.reached} reached rung ${each.rung}`).join(", ")}.`}
-      table={{ columns: ["Rung", "Reached", "Promoted", "Stopped", "Running", "Done"], rows: columns.map((c) => [c.rung, c.reached, c.promoted, c.stopped, c.running, c.done]) }}
-      empty={columns.length === 0 ? "No trial has reached a rung yet." : undefined}
+      title={title}
+      summary={`${plural(columns.length, "rung")}: ${columns.map((each, i) => `${each.reached} reached rung ${i}`).join(", ")}.`}
+      table={{
+        columns: ["Rung", unit, "Training", "Failed", "Reached", "Stopped", "Passed", `Best ${metric}`, "Passes with"],
+        rows: columns.map((c, i) => [i, c.length, c.training, c.failed, c.reached, c.stopped, c.passed, c.best ?? undefined, c.passes ?? undefined]),
+      }}
       {...{ height, layout }}
     />
   );
 }
 
-function rungText({ rung, reached, promoted, stopped, running, done }: ReturnType<typeof rungFlow>[number]): string {
-  return `Rung ${rung}: ${reached} reached\n${promoted} promoted\n${stopped} stopped\n${running} running\n${done} done`;
+/** From the bottom of a column to its top. */
+function partsOf({ isTop, passed, stopped, failed, training }: RungColumn) {
+  return [
+    { count: passed, word: isTop ? "finished" : "passed", family: "done" },
+    { count: stopped, word: "stopped", family: "ended" },
+    { count: failed, word: "failed", family: "failed" },
+    { count: training, word: "training", family: "running" },
+  ].filter(({ count }) => count > 0);
+}
+
+function rungText(column: RungColumn, rung: number, unit: string, metric: string): string {
+  const { length, reached, best, passes } = column;
+  const lines = [`Rung ${rung}, at ${formatNumber(length)} ${unit}: ${reached} reached`, ...partsOf(column).map(({ count, word }) => `${count} ${word}`)];
+  if (best !== null) lines.push(`best ${metric}: ${formatNumber(best)}`);
+  if (passes !== null) lines.push(`passes now with ${formatNumber(passes)} or better`);
+  return lines.join("\n");
 }
 
 const LANE = 20;

@@ -9,7 +9,7 @@ export interface HpRun {
   id: string;
   label: string;
   hparams: Readonly<Record<string, unknown>>;
-  /** The metric that the search looks at; undefined before the first validation. */
+  /** The best value of the metric of the charts; undefined before the first report. */
   metric: number | undefined;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { goodness, makeAxis, variedNames, type HpRun } from "./axis";
 import { nearest, nextPoint } from "./CanvasChart";
-import { bestSoFar, brushed, cellCount, contourLines, heatCells, lanesOf, reordered, rungFlow, trendOf } from "./layout";
+import { bestSoFar, brushed, cellCount, contourLines, heatCells, lanesOf, reordered, rungColumns, trendOf } from "./layout";
 
 const run = (id: string, lr: unknown, metric: number | undefined): HpRun => ({ id, label: id, hparams: { lr, fixed: 1 }, metric });
 
@@ -90,14 +90,12 @@ describe("layouts", () => {
     expect(bestSoFar([3, 5, 1], false)).toEqual([3, 5, 5]);
   });
 
-  it("count the flow through rungs", () => {
-    const at = (rung: number, state: "running" | "stopped" | "done") => ({ id: `${rung}${state}`, label: "", rung, state });
-    expect(rungFlow([at(0, "stopped"), at(0, "running"), at(1, "stopped"), at(2, "done")])).toEqual([
-      { rung: 0, reached: 4, promoted: 2, stopped: 1, running: 1, done: 0 },
-      { rung: 1, reached: 2, promoted: 1, stopped: 1, running: 0, done: 0 },
-      { rung: 2, reached: 1, promoted: 0, stopped: 0, running: 0, done: 1 },
-    ]);
-    expect(rungFlow([])).toEqual([]);
+  it("tell trials that a rung stopped from those that passed it", () => {
+    const rung = (reached: number, stopped: number) => ({ length: 1, training: 2, failed: 1, reached, stopped, best: null, passes: null });
+    const [first, top] = rungColumns([rung(9, 6), rung(2, 0)]);
+    expect(first).toMatchObject({ passed: 3, isTop: false, training: 2 });
+    expect(top).toMatchObject({ passed: 2, isTop: true });
+    expect(rungColumns([])).toEqual([]);
   });
 
   it("put runs into free lanes", () => {

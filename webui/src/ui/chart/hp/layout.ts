@@ -1,6 +1,8 @@
 /** What the charts of a search show: places, counts and lines, without drawing. */
 import { contours, type ContourMultiPolygon } from "d3-contour";
 
+import type { Rung } from "@/data/experiments/rungs";
+
 import type { HpAxis, HpRun } from "./axis";
 
 export interface Brush {
@@ -125,39 +127,14 @@ export function bestSoFar(values: readonly (number | undefined)[], smallerIsBett
   });
 }
 
-export interface RungRun {
-  id: string;
-  label: string;
-  /** The highest rung that the run has reached, from 0. */
-  rung: number;
-  state: "running" | "stopped" | "done";
+export interface RungColumn extends Rung {
+  /** Trials that reached the rung and went on; at the top, those that finished. */
+  passed: number;
+  isTop: boolean;
 }
 
-export interface RungColumn {
-  rung: number;
-  /** Runs that reached the rung. */
-  reached: number;
-  /** Runs that went to the next rung. */
-  promoted: number;
-  stopped: number;
-  running: number;
-  done: number;
-}
-
-export function rungFlow(runs: readonly RungRun[]): RungColumn[] {
-  const top = runs.reduce((most, run) => Math.max(most, run.rung), -1);
-  return Array.from({ length: top + 1 }, (_, rung) => {
-    const here = runs.filter((run) => run.rung === rung);
-    const count = (state: RungRun["state"]) => here.filter((run) => run.state === state).length;
-    return {
-      rung,
-      reached: runs.filter((run) => run.rung >= rung).length,
-      promoted: runs.filter((run) => run.rung > rung).length,
-      stopped: count("stopped"),
-      running: count("running"),
-      done: count("done"),
-    };
-  });
+export function rungColumns(rungs: readonly Rung[]): RungColumn[] {
+  return rungs.map((rung, i) => ({ ...rung, passed: rung.reached - rung.stopped, isTop: i === rungs.length - 1 }));
 }
 
 export interface Span {
