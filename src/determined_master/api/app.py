@@ -212,7 +212,10 @@ class Api:
                 answer = await route.handler(call, request, *route.given)
                 if route.is_audited:
                     user = (caller.user_id, caller.username)
-                    await self._audit_log.record(user, route.name, http.method, http.raw_path)
+                    changed = route.changed_users and route.changed_users(request, answer)
+                    await self._audit_log.record(
+                        user, route.name, http.method, http.raw_path, changed
+                    )
                 await gateway.send_message(send, http, answer, self._threads)
 
     def _reauthorization(

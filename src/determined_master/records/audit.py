@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,6 +18,16 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the route."""
     method: str
     path: str
+    details: str = ""
+    """The users that the request changed, where its path names none."""
+
+
+class ChangedUsers(msgspec.Struct, frozen=True):
+    """The users that one request changed."""
+
+    user_ids: Sequence[int]
+    change: str = ""
+    """The change, where the name of the route does not say it: `deactivated`."""
 
 
 class StoredAuditEntry(AuditEntry, frozen=True, kw_only=True):

@@ -26,6 +26,8 @@ class AuditEntry(Message, frozen=True):
     operation: str = ""
     method: str = ""
     path: str = ""
+    details: str = ""
+    """The first users that the request changed and their number, where the path names none."""
 
 
 class GetAuditResponse(Message, frozen=True):

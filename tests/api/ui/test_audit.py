@@ -12,6 +12,7 @@ from tests.api.hidden import CLUSTER_ADMIN, give, hidden_world, ok
 from determined_master import clock
 from determined_master.api.table import all_routes
 from determined_master.services.access.passwords import Passwords
+from determined_master.services.history.audit import MAX_NAMED
 from determined_master.store.db import Address, Database
 from determined_master.sweeps.maintenance import sweep
 
@@ -87,6 +88,8 @@ async def test_with_roles_a_cluster_admin_sees_the_audit_log(
             "assign_roles",
             "post_workspace",
         }
+        [assigned] = [e for e in await entries_of(user) if e["operation"] == "assign_roles"]
+        assert assigned["details"] == "determined (2)"
 
 
 async def test_old_entries_are_deleted(admin: Client, pool: Database) -> None:
@@ -103,3 +106,20 @@ def test_no_audited_route_is_called_by_tasks_or_reads() -> None:
     assert {"post_user", "assign_roles", "patch_master_config"} <= {r.name for r in audited}
     assert [r.name for r in audited if r.name.startswith(("get_", "list_", "search_"))] == []
     assert [r.name for r in audited if r.task is not None] == []
+
+
+async def test_a_change_of_many_users_names_the_first_and_the_number_of_others(
+    admin: Client,
+) -> None:
+    ids = []
+    for number in range(MAX_NAMED + 2):
+        user = {"user": {"username": f"u{number}", "active": True}, "password": "Secret-1234"}
+        ids.append((await ok(admin, "POST", "/api/v1/users", user))["user"]["id"])
+    body = {"userIds": [*ids, ids[0], 9999], "activate": False}
+    await ok(admin, "PATCH", "/api/v1/users", body)
+    await ok(admin, "PATCH", "/api/v1/users", {"userIds": ids[:2], "activate": True})
+    second, first = (await entries_of(admin, "limit=2"))[:2]
+    named = ", ".join(f"u{n} ({id})" for n, id in enumerate(ids[:MAX_NAMED]))
+    assert first["details"] == f"deactivated {named} and 2 more"
+    assert second["details"] == f"activated u0 ({ids[0]}), u1 ({ids[1]})"
+    assert (first["operation"], first["path"]) == ("patch_users", "/api/v1/users")

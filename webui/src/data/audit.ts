@@ -12,6 +12,8 @@ export interface AuditEntry {
   operation: string;
   method: string;
   path: string;
+  /** The first users that the request changed and their number, where the path names none. */
+  details: string;
 }
 
 interface AuditPage {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from determined_master.api.access.role_shapes import (
     assigned_message,
@@ -18,6 +19,7 @@ from determined_master.api.shapes import pagination
 from determined_master.domain.access.roles import ROLES
 from determined_master.domain.access.rules import Caller
 from determined_master.records.access import AssignmentRow
+from determined_master.records.audit import ChangedUsers
 from determined_master.services.access.roles import Roles
 from determined_wire.rest import roles as wire
 from determined_wire.rest.types.rbac import Role
@@ -104,7 +106,13 @@ async def list_roles(
     )
 
 
-@route("POST", "/api/v1/roles/add-assignments", access=IN_SERVICE)
+def _assigned(
+    request: wire.AssignRolesRequest | wire.RemoveAssignmentsRequest, answer: Any
+) -> ChangedUsers:
+    return ChangedUsers([one.user_id for one in request.user_role_assignments])
+
+
+@route("POST", "/api/v1/roles/add-assignments", access=IN_SERVICE, changed_users=_assigned)
 async def assign_roles(
     call: Call, request: wire.AssignRolesRequest, roles: Roles
 ) -> wire.AssignRolesResponse:
@@ -113,7 +121,7 @@ async def assign_roles(
     return wire.AssignRolesResponse()
 
 
-@route("POST", "/api/v1/roles/remove-assignments", access=IN_SERVICE)
+@route("POST", "/api/v1/roles/remove-assignments", access=IN_SERVICE, changed_users=_assigned)
 async def remove_assignments(
     call: Call, request: wire.RemoveAssignmentsRequest, roles: Roles
 ) -> wire.RemoveAssignmentsResponse:

@@ -12,6 +12,7 @@ from determined_master.api.shapes import pagination
 from determined_master.domain.access.rules import Caller
 from determined_master.domain.errors import InvalidArgument
 from determined_master.records.access import UserFilter, UserRow
+from determined_master.records.audit import ChangedUsers
 from determined_master.services.access.users import ListOrder, UserChange, Users
 from determined_wire.rest.types.shared import OrderBy
 from determined_wire.rest.types.user import UserWebSetting
@@ -116,7 +117,12 @@ async def patch_user(call: Call, request: PatchUserRequest, users: Users) -> Pat
     return PatchUserResponse(user=user_message(row))
 
 
-@route("PATCH", "/api/v1/users", access=IN_SERVICE)
+def _activated(request: PatchUsersRequest, answer: PatchUsersResponse) -> ChangedUsers:
+    ids = [result.id for result in answer.results if not result.error]
+    return ChangedUsers(ids, "activated" if request.activate else "deactivated")
+
+
+@route("PATCH", "/api/v1/users", access=IN_SERVICE, changed_users=_activated)
 async def patch_users(call: Call, request: PatchUsersRequest, users: Users) -> PatchUsersResponse:
     """Activate or deactivate several users; each item reports its own result."""
     ids = list(request.user_ids)

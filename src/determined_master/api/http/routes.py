@@ -32,6 +32,7 @@ from determined_master.api.http.exchange import Http
 from determined_master.api.http.middleware import Entry
 from determined_master.api.upstream.idle_connections import IdleConnections
 from determined_master.domain.access.rules import Caller
+from determined_master.records.audit import ChangedUsers
 from determined_master.services.catalog import Services
 from determined_wire.proto import Message
 
@@ -128,6 +129,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Our own routes only: `*` when the body is read. Others go by the public API's list."""
     is_audited: bool = False
     """Whether each successful call is stored as an act of its caller."""
+    changed_users: Callable[[Any, Any], ChangedUsers] | None = None
+    """Of a request and its answer the users that it changed, where the path names none."""
 
     def bind(self, services: Services) -> Route:
         """The same route with its services.
@@ -151,6 +154,7 @@ class Declared(TypedDict, total=False):
     large_body: bool
     submission: bool
     starts_work: bool
+    changed_users: Callable[[Any, Any], ChangedUsers]
     task: TaskRule
 
 
@@ -273,6 +277,7 @@ def _declared(
         has_large_body=options.get("large_body", False),
         is_submission=options.get("submission", False),
         starts_work=options.get("starts_work", False),
+        changed_users=options.get("changed_users"),
         task=options.get("task"),
         services=services_of(handler, after=_ARGUMENTS[kind]),
     )

@@ -7,22 +7,27 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from determined_master import clock
 from determined_master.domain.access import rules as access
 from determined_master.domain.errors import InvalidArgument
-from determined_master.records.audit import AuditEntry, StoredAuditEntry
+from determined_master.records.audit import AuditEntry, ChangedUsers, StoredAuditEntry
 from determined_master.store.access import audit as rows
+from determined_master.store.access import users
 from determined_master.store.connection_errors import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from determined_master.domain.access.rules import Caller
-    from determined_master.store.db import Database
+    from determined_master.store.db import Conn, Database
 
 log = logging.getLogger(__name__)
 
 MAX_ENTRIES = 1000
 DEFAULT_ENTRIES = 200
 MAX_PATH = 500
+MAX_NAMED = 20
+"""Users that an entry names; of the others it has the number."""
 
 
 class AuditLog:
@@ -32,9 +37,14 @@ class AuditLog:
         self._db = db
 
     async def record(
-        self, user: tuple[int, str], operation: str, method: str, path: bytes
+        self,
+        user: tuple[int, str],
+        operation: str,
+        method: str,
+        path: bytes,
+        changed: ChangedUsers | None = None,
     ) -> None:
-        """Store a successful request of a user (id, name).
+        """Store a successful request of a user (id, name), with the users that it changed.
 
         A database that does not answer is logged: the change is made, and the client must not
         repeat it.
@@ -49,6 +59,9 @@ class AuditLog:
         )
         try:
             async with self._db.acquire() as conn:
+                if changed is not None:
+                    details = await _details(conn, changed)
+                    entry = msgspec.structs.replace(entry, details=details)
                 await rows.insert_entry(conn, entry)
         except DATABASE_ERRORS:
             log.exception(
@@ -73,3 +86,12 @@ class AuditLog:
             return await rows.list_entries(
                 conn, before=before, user_id=user_id, since=since, limit=limit or DEFAULT_ENTRIES
             )
+
+
+async def _details(conn: Conn, changed: ChangedUsers) -> str:
+    """`deactivated ann (2), bob (3) and 40 more`, with the names of that time."""
+    ids = list(dict.fromkeys(changed.user_ids))
+    named = await users.list_users_of(conn, ids[:MAX_NAMED])
+    texts = [f"{user.username} ({user.id})" for user in named]
+    more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
+    return f"{changed.change} {', '.join(texts)}{more}".strip()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from determined_master.records.audit import AuditEntry, StoredAuditEntry
 from determined_master.store.db import Conn
 
@@ -11,11 +13,10 @@ from determined_master.store.db import Conn
 async def insert_entry(conn: Conn, entry: AuditEntry) -> None:
     """Store an entry."""
     query = """
-        INSERT INTO user_acts (at, user_id, username, operation, method, path)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO user_acts (at, user_id, username, operation, method, path, details)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
     """
-    values = (entry.at, entry.user_id, entry.username, entry.operation, entry.method, entry.path)
-    await conn.execute(query, *values)
+    await conn.execute(query, *msgspec.structs.astuple(entry))
 
 
 async def list_entries(
@@ -23,7 +24,8 @@ async def list_entries(
 ) -> list[StoredAuditEntry]:
     """Entries with ids below `before` (0 for all), of a user (0 for all), the newest first."""
     query = """
-        SELECT id, at, user_id, username, operation, method, path FROM user_acts
+        SELECT id, at, user_id, username, operation, method, path, details
+          FROM user_acts
          WHERE ($1::bigint = 0 OR id < $1) AND ($2::int = 0 OR user_id = $2)
            AND ($3::timestamptz IS NULL OR at >= $3)
          ORDER BY id DESC LIMIT $4

@@ -32,22 +32,23 @@ export function operationWords(operation: string): string {
   return known === undefined ? operation.replace(/_/g, " ") : [known, ...rest].join(" ");
 }
 
-/** What was changed, from the path: `users/2`. */
-export function changedThing({ path }: Pick<AuditEntry, "path">): string {
-  return decoded(path.replace(/^\/api\/(ui\/)?v1\//, "").replace(/\/(archive|unarchive|enable|disable|move|test|password)$/, ""));
+/** What was changed, from the path: `users/2`; where that names no user, with the users. */
+export function changedThing({ path, details }: Pick<AuditEntry, "path" | "details">): string {
+  const thing = decoded(path.replace(/^\/api\/(ui\/)?v1\//, "").replace(/\/(archive|unarchive|enable|disable|move|test|password)$/, ""));
+  return details ? `${thing}: ${details}` : thing;
 }
 
 export function filteredEntries(entries: readonly AuditEntry[], words: string): AuditEntry[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return entries.filter((each) => {
-    const text = `${each.username} ${operationWords(each.operation)} ${each.path}`.toLowerCase();
+    const text = `${each.username} ${operationWords(each.operation)} ${each.path} ${each.details}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
 }
 
 export function auditCsv(entries: readonly AuditEntry[]): string {
-  const rows = entries.map((each) => [each.at, each.username, each.operation, each.method, each.path]);
-  return csvOf(["time", "user", "operation", "method", "path"], rows);
+  const rows = entries.map((each) => [each.at, each.username, each.operation, each.method, each.path, each.details]);
+  return csvOf(["time", "user", "operation", "method", "path", "users"], rows);
 }
 
 function decoded(text: string): string {
