@@ -57,7 +57,7 @@ export default function VisualizationTab() {
   );
 }
 
-/** What the search has decided, which is of its own metric. */
+/** Rungs count what the search has decided by its own metric, whichever metric the charts show. */
 function Rungs({ experimentId }: { experimentId: number }) {
   const query = useRungs(experimentId);
   return (
